@@ -1,0 +1,30 @@
+"""Scaled dot-product attention: a soft dictionary."""
+
+import math
+
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from course_lib.masks import masked_softmax
+
+
+def scaled_dot_product_attention(
+    query: Float[Tensor, "*batch q_len d_k"],
+    key: Float[Tensor, "*batch k_len d_k"],
+    value: Float[Tensor, "*batch k_len d_v"],
+    mask: Bool[Tensor, "..."] | None = None,
+) -> tuple[Float[Tensor, "*batch q_len d_v"], Float[Tensor, "*batch q_len k_len"]]:
+    """softmax(Q Kᵀ / √d_k) V, and the weights: each query's weighted mean of the values.
+
+    `mask` is boolean, True = may attend, of any shape that broadcasts to (*batch, q_len, k_len).
+    Source: Vaswani et al. 2017, section 3.2.1, equation 1.
+
+    >>> import torch
+    >>> key, value = torch.eye(2), torch.tensor([[10.0], [20.0]])
+    >>> output, weights = scaled_dot_product_attention(torch.tensor([[0.0, 0.0]]), key, value)
+    >>> output, weights
+    (tensor([[15.]]), tensor([[0.5000, 0.5000]]))
+    """
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = masked_softmax(scores, mask)
+    return weights @ value, weights

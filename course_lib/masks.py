@@ -1,0 +1,45 @@
+"""Masks: what a token may see. Boolean everywhere, True = may attend."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from course_lib.tokens import PAD
+
+
+def padding_mask(ids: Int[Tensor, "batch k_len"], pad_id: int = PAD) -> Bool[Tensor, "batch 1 1 k_len"]:
+    """True at every real token, False at every pad: pads are hidden as *keys*, for all heads and all queries.
+
+    >>> padding_mask(torch.tensor([[5, 6, 0]]))
+    tensor([[[[ True,  True, False]]]])
+    """
+    return (ids != pad_id)[:, None, None, :]
+
+
+def causal_mask(n: int, device: torch.device | None = None) -> Bool[Tensor, "n n"]:
+    """Query i (row) may attend to key j (column) if j <= i: itself and everything before it.
+
+    Source: Vaswani et al. 2017, section 3.2.3.
+
+    >>> causal_mask(3).int()
+    tensor([[1, 0, 0],
+            [1, 1, 0],
+            [1, 1, 1]], dtype=torch.int32)
+    """
+    return torch.ones(n, n, dtype=torch.bool, device=device).tril()
+
+
+def masked_softmax(
+    scores: Float[Tensor, "*batch q_len k_len"], mask: Bool[Tensor, "..."] | None = None
+) -> Float[Tensor, "*batch q_len k_len"]:
+    """Softmax over the keys (last axis) that the mask lets through; a row with nothing to see is all zeros.
+
+    `mask` has any shape that broadcasts to that of `scores`.
+
+    >>> masked_softmax(torch.tensor([[0.0, 0.0, 9.0]]), torch.tensor([True, True, False]))
+    tensor([[0.5000, 0.5000, 0.0000]])
+    """
+    if mask is None:
+        return scores.softmax(dim=-1)
+    weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1)
+    return weights.masked_fill(~mask, 0.0)

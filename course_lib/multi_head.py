@@ -1,0 +1,71 @@
+"""Multi-head attention: several questions at once."""
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from course_lib.attention import scaled_dot_product_attention
+
+
+def split_heads(x: Float[Tensor, "batch seq_len d_model"], n_heads: int) -> Float[Tensor, "batch n_heads seq_len d_k"]:
+    """Cut the last axis into `n_heads` slices of d_k = d_model / n_heads, and put the heads before the sequence.
+
+    >>> import torch
+    >>> split_heads(torch.arange(8.0).view(1, 2, 4), n_heads=2)[0, 0]    # head 0: the first two features of each token
+    tensor([[0., 1.],
+            [4., 5.]])
+    """
+    batch, seq_len, d_model = x.shape
+    return x.view(batch, seq_len, n_heads, d_model // n_heads).transpose(1, 2)
+
+
+def merge_heads(x: Float[Tensor, "batch n_heads seq_len d_v"]) -> Float[Tensor, "batch seq_len d_model"]:
+    """Undo `split_heads`: lay the heads side by side again, head 0 first.
+
+    >>> import torch
+    >>> x = torch.randn(2, 3, 8)
+    >>> torch.equal(merge_heads(split_heads(x, n_heads=4)), x)
+    True
+    """
+    return x.transpose(1, 2).flatten(start_dim=2)
+
+
+class MultiHeadAttention(nn.Module):
+    """Concat(head_1 … head_h) W_O with head_i = Attention(Q W_Q^i, K W_K^i, V W_V^i).
+
+    `w_q`, `w_k`, `w_v` hold the projections of all heads side by side. Self-attention passes one tensor three
+    times; cross-attention passes the target as `query` and the memory as `key` and `value`.
+    Source: Vaswani et al. 2017, section 3.2.2 (there without biases).
+
+    >>> import torch
+    >>> attention = MultiHeadAttention(d_model=8, n_heads=2)
+    >>> x = torch.randn(1, 5, 8)
+    >>> output, weights = attention(x, x, x)
+    >>> output.shape, weights.shape
+    (torch.Size([1, 5, 8]), torch.Size([1, 2, 5, 5]))
+    """
+
+    def __init__(self, d_model: int, n_heads: int, bias: bool = True):
+        super().__init__()
+        if d_model % n_heads:
+            raise ValueError(
+                f"expected d_model divisible by n_heads, got d_model={d_model} and n_heads={n_heads}: "
+                "every head takes d_model / n_heads features"
+            )
+        self.n_heads = n_heads
+        self.w_q = nn.Linear(d_model, d_model, bias)
+        self.w_k = nn.Linear(d_model, d_model, bias)
+        self.w_v = nn.Linear(d_model, d_model, bias)
+        self.w_o = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch q_len d_model"],
+        key: Float[Tensor, "batch k_len d_model"],
+        value: Float[Tensor, "batch k_len d_model"],
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> tuple[Float[Tensor, "batch q_len d_model"], Float[Tensor, "batch n_heads q_len k_len"]]:
+        q = split_heads(self.w_q(query), self.n_heads)
+        k = split_heads(self.w_k(key), self.n_heads)
+        v = split_heads(self.w_v(value), self.n_heads)
+        heads, weights = scaled_dot_product_attention(q, k, v, mask)
+        return self.w_o(merge_heads(heads)), weights
