@@ -1,0 +1,1 @@
+"""What `make` calls: running and storing notebooks, gates, the book, the test stages."""

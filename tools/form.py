@@ -1,0 +1,107 @@
+"""The normal form of a stored notebook: the same content always gives the same bytes."""
+
+import re
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+ROOT = Path(__file__).resolve().parents[1]
+CHAPTERS = ROOT / "chapters"
+
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+# Widget views point into the memory of a kernel that is gone; the text/html beside them is what a page shows.
+DROPPED_OUTPUT_TYPES = {"application/vnd.jupyter.widget-view+json"}
+ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+# JupyterLab names new cells with 8 random hex digits, other editors with a UUID.
+RANDOM_ID = re.compile(r"^(?=.*\d)[0-9a-f]{8}(-[0-9a-f]{4}){0,3}(-[0-9a-f]{12})?$|^cell-\d+$")
+
+
+def chapters() -> list[Path]:
+    """Every chapter, in the order of its number."""
+    return sorted(CHAPTERS.glob("[0-9][0-9]_*.ipynb"))
+
+
+def read(path: Path) -> NotebookNode:
+    """Read a notebook without changing it."""
+    return nbformat.read(path, as_version=4)
+
+
+def text_of(nb: NotebookNode) -> str:
+    """The bytes a notebook is stored as: one space of indentation, sorted keys, a newline at the end."""
+    return nbformat.writes(nb, version=4).rstrip("\n") + "\n"
+
+
+def normal_form(nb: NotebookNode) -> NotebookNode:
+    """The same notebook with readable cell ids and nothing that changes from one run to the next."""
+    taken = {cell.id for cell in nb.cells if "id" in cell and not RANDOM_ID.match(cell.id)}
+    cells = []
+    for cell in nb.cells:
+        cell_id = cell.get("id", "")
+        if not cell_id or RANDOM_ID.match(cell_id):
+            cell_id = _free(_slug(cell), taken)
+            taken.add(cell_id)
+        metadata = {"tags": sorted(cell.metadata["tags"])} if cell.metadata.get("tags") else {}
+        source = "\n".join(line.rstrip() for line in cell.source.strip("\n").split("\n"))
+        if cell.cell_type == "code":
+            new = nbformat.v4.new_code_cell(source, id=cell_id, metadata=metadata)
+            new.outputs = _merge_streams([_clean(output) for output in cell.outputs])
+        elif cell.cell_type == "markdown":
+            new = nbformat.v4.new_markdown_cell(source, id=cell_id, metadata=metadata)
+        else:
+            new = nbformat.v4.new_raw_cell(source, id=cell_id, metadata=metadata)
+        cells.append(new)
+    normal = nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
+    normal.nbformat_minor = 5
+    return normal
+
+
+def _slug(cell: NotebookNode) -> str:
+    """A readable id from what the cell says first: its heading, its definition, or its first words."""
+    source = cell.source
+    heading = re.search(r"^#+ +(.+)$", source, re.MULTILINE) if cell.cell_type == "markdown" else None
+    definition = re.search(r"^(?:def|class) +(\w+)", source, re.MULTILINE) if cell.cell_type == "code" else None
+    words = (heading or definition).group(1) if heading or definition else " ".join(re.findall(r"\w+", source)[:5])
+    slug = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:40].strip("-")
+    return slug if slug and not RANDOM_ID.match(slug) else f"{cell.cell_type}-cell"
+
+
+def _free(slug: str, taken: set[str]) -> str:
+    """The slug itself, or with the first number that is not taken yet."""
+    if slug not in taken:
+        return slug
+    return next(f"{slug}-{n}" for n in range(2, 10_000) if f"{slug}-{n}" not in taken)
+
+
+def _clean(output: NotebookNode) -> NotebookNode:
+    """One output without counters, metadata, widget views and terminal colors."""
+    output = nbformat.from_dict(dict(output))
+    if output.output_type == "stream":
+        output.text = ANSI.sub("", output.text)
+    elif "data" in output:
+        output.data = {
+            kind: _plain(kind, data) for kind, data in output.data.items() if kind not in DROPPED_OUTPUT_TYPES
+        }
+        output.metadata = {}
+        if output.output_type == "execute_result":
+            output.execution_count = None
+    return output
+
+
+def _plain(kind: str, data: object) -> object:
+    return ANSI.sub("", data) if kind.startswith("text/") and isinstance(data, str) else data
+
+
+def _merge_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Join neighboring pieces of one stream: where a print is cut in two depends on the machine's speed."""
+    merged: list[NotebookNode] = []
+    for output in outputs:
+        last = merged[-1] if merged else None
+        if last is not None and output.output_type == last.output_type == "stream" and output.name == last.name:
+            last.text += output.text
+        else:
+            merged.append(output)
+    return merged
