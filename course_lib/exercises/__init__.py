@@ -1,0 +1,50 @@
+"""Exercises that check themselves and say what is wrong: one file per subject, named as its chapter.
+
+>>> from course_lib.exercises import check
+>>> result = check("masks.causal", lambda n: torch.ones(n, n).tril(-1).bool())    # doctest: +SKIP
+"""
+
+import difflib
+import functools
+import importlib
+import pkgutil
+from typing import Any
+
+from course_lib.exercises.engine import Exercise, Result, Solution, check_exercise, kept_solution, progress_file
+
+__all__ = ["Exercise", "Result", "check", "kept_solution", "progress_file", "registry", "show_solution"]
+
+
+@functools.cache
+def registry() -> dict[str, Exercise]:
+    """All exercises by id, `<subject>.<name>`, in the order of their files."""
+    found: dict[str, Exercise] = {}
+    for module in sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.ispkg):
+        for exercise in importlib.import_module(f"{__name__}.{module}").EXERCISES:
+            if exercise.id in found or not exercise.id.startswith(f"{module}."):
+                raise ValueError(f"expected a new id '{module}.<name>', got {exercise.id!r}: rename the exercise")
+            found[exercise.id] = exercise
+    return found
+
+
+def check(exercise_id: str, obj: Any, time_limit: float = 10.0) -> Result:
+    """Check your function or class; the result says whether it passed and, if not, what is wrong.
+
+    An unfinished stub is "not attempted", and nothing that your code does stops the notebook. `time_limit` is in
+    seconds. A passed check is recorded in your progress file, with the source of your solution.
+    """
+    return check_exercise(_get(exercise_id), obj, time_limit)
+
+
+def show_solution(exercise_id: str) -> Solution:
+    """Three hints and the solution, folded away one by one."""
+    return Solution(_get(exercise_id))
+
+
+def _get(exercise_id: str) -> Exercise:
+    exercises = registry()
+    if isinstance(exercise_id, str) and exercise_id in exercises:
+        return exercises[exercise_id]
+    near = difflib.get_close_matches(str(exercise_id), exercises, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"registry() lists all {len(exercises)}"
+    raise ValueError(f"expected the id of an exercise, got {exercise_id!r}: {hint}")

@@ -1,0 +1,123 @@
+"""Compare an answer with what was expected, and say the difference in a plain sentence."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+# How far apart two right answers may be, by the coarser of their types: (relative, absolute).
+_COARSE = {torch.float16: (1e-2, 1e-3), torch.bfloat16: (5e-2, 1e-2)}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Why an answer is not the expected one: a slug, and a sentence that says expected, then got."""
+
+    kind: str
+    sentence: str
+
+
+def difference(expected: Any, got: Any, rtol: float, atol: float) -> Difference | None:
+    """None where the answer is right: same values in the same shape, whatever its type or container.
+
+    A tensor may be answered with an array or nested lists, a pair with a list of two, booleans with 0 and 1.
+    """
+    if got is None:
+        return Difference("returned-none", "It returned None: is a `return` missing?")
+    if isinstance(expected, tuple):
+        return _tuple_difference(expected, got, rtol, atol)
+    if isinstance(expected, str):
+        same = isinstance(got, str) and expected == got
+        return None if same else Difference("wrong-values", f"Expected {expected!r}, got {brief(got)}.")
+    want, have = as_tensor(expected), as_tensor(got)
+    if have is None:
+        return Difference("wrong-type", f"Expected {_kind_of(want)}, got {brief(got)}.")
+    if have.shape != want.shape:
+        return Difference("wrong-shape", f"Expected the shape {tuple(want.shape)}, got {tuple(have.shape)}.")
+    if have.is_complex():
+        return Difference("wrong-type", f"Expected {_kind_of(want)}, got complex numbers ({have.dtype}).")
+    rtol, atol = max((rtol, atol), _COARSE.get(have.dtype, (0.0, 0.0)))
+    if torch.allclose(want.double(), have.double(), rtol=rtol, atol=atol, equal_nan=True):
+        return None
+    if not have.double().isfinite().all() and want.double().isfinite().all():
+        what = "NaN" if have.isnan().any() else "infinity"
+        return Difference("not-finite", f"The answer contains {what}; every expected value is finite.")
+    if want.is_floating_point() and not have.is_floating_point():
+        return Difference("wrong-type", f"Expected floating-point numbers, got {have.dtype}: fractions are lost.")
+    if want.dtype == torch.bool and not ((have == 0) | (have == 1)).all():
+        return Difference("wrong-type", f"Expected booleans (True = may attend), got other numbers ({have.dtype}).")
+    return Difference("wrong-values", "The shape is right, the values are not.")
+
+
+def _tuple_difference(expected: tuple, got: Any, rtol: float, atol: float) -> Difference | None:
+    if not isinstance(got, tuple | list) or len(got) != len(expected):
+        count = len(got) if isinstance(got, tuple | list) else 1
+        return Difference("wrong-type", f"Expected {len(expected)} results, in this order; got {count}.")
+    for number, (want, have) in enumerate(zip(expected, got, strict=True), start=1):
+        if found := difference(want, have, rtol, atol):
+            return Difference(found.kind, f"Result {number} of {len(expected)}: {found.sentence}")
+    return None
+
+
+def as_tensor(value: Any) -> Tensor | None:
+    """A detached CPU tensor of anything that holds numbers, or None."""
+    if isinstance(value, Tensor):
+        return value.detach().cpu()
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
+        return torch.from_numpy(np.array(value))
+    if isinstance(value, bool | int | float):
+        return torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
+    if isinstance(value, list | tuple) and value:
+        parts = [as_tensor(part) for part in value]
+        if all(part is not None and part.shape == parts[0].shape for part in parts):
+            return torch.stack(parts) if len({part.dtype for part in parts}) == 1 else None
+    return None
+
+
+def pattern(expected: Any, got: Any, inputs: list[Any]) -> Difference | None:
+    """A mistake recognisable in any exercise: an input handed back, a transpose, a constant, a factor."""
+    if isinstance(expected, tuple) and isinstance(got, tuple | list) and len(expected) == len(got):
+        found = [pattern(e, g, inputs) for e, g in zip(expected, got, strict=True) if difference(e, g, 1e-4, 1e-5)]
+        return found[0] if len(set(found)) == 1 else None
+    want, have = as_tensor(expected), as_tensor(got)
+    if want is None or have is None or want.dim() == 0 or have.is_complex():
+        return None
+    if any((i := as_tensor(x)) is not None and i.shape == have.shape and torch.equal(i, have) for x in inputs):
+        return Difference("returns-input", "You hand back an input unchanged.")
+    want, have = want.double(), have.double()
+    if have.dim() >= 2 and have.transpose(-2, -1).shape == want.shape and _close(have.transpose(-2, -1), want):
+        return Difference("transposed", "Your result is the expected one with its last two axes swapped.")
+    if have.shape != want.shape or not have.isfinite().all():
+        return None
+    if have.numel() > 1 and (have == have.flatten()[0]).all():
+        return Difference("constant", f"Every value of your result is {have.flatten()[0].item():g}.")
+    factor = (have * want).sum() / (want * want).sum()
+    if factor.isfinite() and factor.abs() > 1e-6 and _close(have, factor * want):
+        return Difference("scaled", f"Your result is the expected one times {factor.item():.4g}.")
+    return None
+
+
+def _close(a: Tensor, b: Tensor) -> bool:
+    return torch.allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def brief(value: Any, limit: int = 400) -> str:
+    """A value as a reader wants to see it: a tensor rounded to four digits, anything else by its own name."""
+    if isinstance(value, tuple | list) and any(isinstance(v, Tensor) for v in value):
+        return "\n".join(f"({number}) {brief(v, limit // len(value))}" for number, v in enumerate(value, start=1))
+    if isinstance(value, Tensor):
+        with torch._tensor_str.printoptions(precision=4, threshold=60, edgeitems=2, sci_mode=False):
+            text = str(value.detach()).removeprefix("tensor(").removesuffix(")")
+        text = "\n".join(line.removeprefix("       ") for line in text.splitlines())
+    else:
+        text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]} …"
+
+
+def _kind_of(want: Tensor | None) -> str:
+    if want is None:
+        return "something else"
+    kind = "booleans" if want.dtype == torch.bool else "numbers"
+    return f"a tensor of {kind} of shape {tuple(want.shape)}" if want.dim() else f"one of the {kind}"

@@ -1,0 +1,66 @@
+"""Say in plain words what an exception means to someone who wrote ten lines of tensor code."""
+
+import re
+
+_EXPLANATIONS = [
+    (r"name '(\w+)' is not defined", "The name `{0}` means nothing here: a typing mistake, or a missing import?"),
+    (
+        r"mat1 and mat2 shapes cannot be multiplied \((.+?) and (.+?)\)",
+        "A matrix product needs the left's last axis to equal the right's second-to-last; here {0} meets {1}.",
+    ),
+    (
+        r"[Ee]xpected size for first two dimensions of batch2 tensor to be: (\[.+?\]) but got: (\[.+?\])",
+        "A batched matrix product needs matching inner axes; expected {0}, got {1}. Is a transpose missing?",
+    ),
+    (
+        r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)",
+        "Two tensors of sizes {0} and {1} on axis {2} cannot be combined elementwise: print both shapes.",
+    ),
+    (
+        r"einsum\(\): (.+)",
+        "The letters of the einsum do not fit the shapes: one letter stands for two sizes, or an axis has no letter.",
+    ),
+    (
+        r"view size is not compatible",
+        "After a transpose the numbers no longer lie in order in memory, so `view` cannot regroup them: use `reshape`.",
+    ),
+    (r"shape '(.+?)' is invalid for input of size (\d+)", "{1} numbers cannot be arranged as {0}: multiply it out."),
+    (r"Dimension out of range", "That axis does not exist here: print the shape, and count from the end with -1, -2."),
+    (
+        r"(bitwise_not|~ \(operator\.invert\)|\"bitwise_and|unsupported operand type\(s\) for &)",
+        "`~` and `&` work on booleans: make the mask boolean first, with a comparison or `.bool()`.",
+    ),
+    (
+        r"masked_fill_? only supports boolean masks",
+        "`masked_fill` wants a boolean mask: make one with a comparison or `.bool()`.",
+    ),
+    (
+        r"without overflow",
+        "That constant is too large for half precision: use `float('-inf')` or `torch.finfo(dtype)`.",
+    ),
+    (r"missing (\d+) required positional argument", "A function was called with too few arguments."),
+    (r"takes (.+?) positional arguments? but (\d+) (?:was|were) given", "It takes {0} arguments but {1} were given."),
+    (r"unexpected keyword argument '(\w+)'", "There is no parameter named `{0}`."),
+    (
+        r"'NoneType' object has no attribute '(\w+)'",
+        "Something is None where a tensor was expected: is a `return` missing?",
+    ),
+    (
+        r"object has no attribute '(\w+)'",
+        "There is no `{0}` on that object: a typing mistake, or another type than you think?",
+    ),
+    (
+        r"expected .* (?:to have the same dtype|scalar type)",
+        "Two tensors of different dtypes meet: convert one of them.",
+    ),
+    (r"maximum recursion depth", "The function calls itself without end."),
+    (r"(?:index|target) .*out of (?:range|bounds)", "An index points past the end of its axis."),
+]
+
+
+def explain(error: BaseException) -> str:
+    """One plain sentence about an exception, or nothing where its own words are the best there are."""
+    for expression, sentence in _EXPLANATIONS:
+        if found := re.search(expression, str(error)):
+            return sentence.format(*found.groups())
+    return ""

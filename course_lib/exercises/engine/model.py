@@ -1,0 +1,78 @@
+"""What an exercise is: data. The rest of the engine only reads it."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call that the learner's object must answer: the arguments, and what the case is about in a few words."""
+
+    args: tuple
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    about: str = ""
+
+
+def case(*args: Any, about: str = "", **kwargs: Any) -> Case:
+    """Write a case as the call it stands for: `case(scores, mask=mask, about="a row with nothing to see")`."""
+    return Case(args, kwargs, about)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong implementation that people really write, and what to tell whoever wrote it.
+
+    `name` is a short slug ("softmax-over-queries"): the diagnosis that a result carries.
+    """
+
+    name: str
+    implementation: Callable
+    message: str
+
+
+@dataclass(frozen=True)
+class Convention(Mistake):
+    """Valid elsewhere, but the course agreed on something else: the message says what it is here."""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A reference, cases, mistakes and hints under one id, `<subject>.<name>`.
+
+    `reference` is the solution, and the one source of what `show_solution` prints: the library's own function or,
+    where the library has none, a function beside this exercise. `cases` makes the inputs afresh, small ones first.
+    `alternatives` are right answers written another way: the tests prove that they pass, and the solution shows them.
+    `starter` is the code the learner starts from, where that is more than a signature (a completion, a bug hunt).
+    `call` says how to run the learner's object on a case, where that is more than calling it; `canonical` brings
+    answers that differ only in form (a mask of shape (B, S) or (B, 1, 1, S)) to one form.
+    """
+
+    id: str
+    title: str
+    task: str
+    reference: Callable
+    cases: Callable[[], Iterable[Case]]
+    mistakes: tuple[Mistake, ...]
+    hints: tuple[str, str, str]
+    alternatives: tuple[Callable, ...]
+    difficulty: int
+    minutes: int
+    starter: Callable | None = None
+    call: Callable[[Any, Case], Any] | None = None
+    canonical: Callable[[Tensor], Tensor] | None = None
+    rtol: float = 1e-4
+    atol: float = 1e-5
+
+    def run(self, obj: Any, given: Case) -> Any:
+        """Run an object on the arguments of a case, as the exercise says it is run."""
+        return self.call(obj, given) if self.call else obj(*given.args, **given.kwargs)
+
+    @property
+    def parameters(self) -> list[str]:
+        """Names of the reference's required parameters, in order: those a learner's function must take."""
+        found = inspect.signature(self.reference).parameters.values()
+        return [parameter.name for parameter in found if parameter.default is parameter.empty]

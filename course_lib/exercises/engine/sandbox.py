@@ -1,0 +1,159 @@
+"""Run a learner's object so that nothing it does reaches the notebook: copies, a time limit, captured output."""
+
+import contextlib
+import copy
+import ctypes
+import io
+import random
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+PRINT_LIMIT = 2_000
+
+
+class OutOfTime(BaseException):
+    """Raised inside the learner's code; no `except Exception` swallows it."""
+
+
+@dataclass
+class Outcome:
+    """What one call did: a value or an exception, the inputs it changed, and what it printed."""
+
+    value: Any = None
+    error: BaseException | None = None
+    changed: tuple[str, ...] = ()
+    printed: str = ""
+
+    @property
+    def out_of_time(self) -> bool:
+        return isinstance(self.error, OutOfTime)
+
+
+def run_safely(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], deadline: float) -> Outcome:
+    """Call on copies of the arguments; give back whatever happened, never raise (except for the reader's own stop).
+
+    `deadline` is a time of `time.monotonic()`. Random state, default dtype and gradient mode are as before afterwards.
+    """
+    args, kwargs = copy.deepcopy((args, kwargs))
+    before = copy.deepcopy((args, kwargs))
+    printed = _Limited()
+    outcome = Outcome()
+    with _state_restored(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            with _time_limit(max(deadline - time.monotonic(), 0.01)):
+                outcome.value = call(*args, **kwargs)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            outcome.error = error
+    outcome.changed = _changed(before, (args, kwargs))
+    outcome.printed = printed.getvalue()
+    return outcome
+
+
+def learner_line(error: BaseException, filename: str | None) -> tuple[int, str] | None:
+    """Line number and text of the last line of the learner's own file that took part in an error."""
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if filename and frame.filename == filename]
+    return (own[-1].lineno or 0, own[-1].line or "") if own else None
+
+
+class _Limited(io.StringIO):
+    """Keeps the first characters of a flood and forgets the rest."""
+
+    def write(self, text: str) -> int:
+        room = PRINT_LIMIT - self.tell()
+        if room > 0:
+            super().write(text[:room])
+        return len(text)
+
+
+@contextlib.contextmanager
+def _state_restored() -> Iterator[None]:
+    python, numpy, dtype = random.getstate(), np.random.get_state(), torch.get_default_dtype()
+    try:
+        with torch.random.fork_rng(devices=[]), torch.set_grad_enabled(torch.is_grad_enabled()):
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)
+        torch.set_default_dtype(dtype)
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime in this thread after `seconds`, and again every half second should it be swallowed."""
+    in_main = threading.current_thread() is threading.main_thread()
+    with _alarm(seconds) if in_main and hasattr(signal, "setitimer") else _async_raise(seconds):
+        yield
+
+
+@contextlib.contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    def raise_out_of_time(signum: int, frame: Any) -> None:
+        raise OutOfTime
+
+    previous = signal.signal(signal.SIGALRM, raise_out_of_time)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+@contextlib.contextmanager
+def _async_raise(seconds: float) -> Iterator[None]:
+    """The same where there is no alarm (Windows, a thread): a second thread plants the exception."""
+    target, finished, lock = ctypes.c_ulong(threading.get_ident()), threading.Event(), threading.Lock()
+
+    def watch() -> None:
+        wait = seconds
+        while not finished.wait(wait):
+            with lock:
+                if not finished.is_set():
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(target, ctypes.py_object(OutOfTime))
+            wait = 0.5
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        with lock:
+            finished.set()
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(target, None)
+
+
+def _changed(before: tuple[tuple, dict], after: tuple[tuple, dict]) -> tuple[str, ...]:
+    named_before = {**{str(i): v for i, v in enumerate(before[0])}, **before[1]}
+    named_after = {**{str(i): v for i, v in enumerate(after[0])}, **after[1]}
+    return tuple(name for name in named_before if not same_value(named_before[name], named_after.get(name)))
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Equal to the last bit, NaN equal to NaN, through lists, dictionaries and modules."""
+    if isinstance(a, torch.Tensor):
+        return (
+            isinstance(b, torch.Tensor)
+            and a.shape == b.shape
+            and a.dtype == b.dtype
+            and bool(((a == b) | ((a != a) & (b != b))).all())
+        )
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and same_value(torch.from_numpy(a), torch.from_numpy(b))
+    if isinstance(a, torch.nn.Module):
+        return isinstance(b, torch.nn.Module) and same_value(dict(a.state_dict()), dict(b.state_dict()))
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(same_value(a[k], b[k]) for k in a)
+    if isinstance(a, list | tuple):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same_value, a, b))
+    if callable(a):
+        return True
+    return a == b or (a != a and b != b)

@@ -1,0 +1,276 @@
+"""The truth table of every exercise: what must pass passes, what must fail fails with its own words."""
+
+import ast
+import inspect
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.exercises import check, registry, show_solution
+from course_lib.exercises.engine import Convention
+from course_lib.exercises.engine.compare import as_tensor
+
+EXERCISES = list(registry().values())
+each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.id)
+each_mistake = pytest.mark.parametrize(
+    ("exercise", "mistake"), [pytest.param(e, m, id=f"{e.id}-{m.name}") for e in EXERCISES for m in e.mistakes]
+)
+each_alternative = pytest.mark.parametrize(
+    ("exercise", "answer"), [pytest.param(e, a, id=f"{e.id}-{a.__name__}") for e in EXERCISES for a in e.alternatives]
+)
+
+
+def changed(exercise, change):
+    """The reference with its answer changed."""
+    return lambda *args, **kwargs: change(exercise.reference(*args, **kwargs))
+
+
+def through(function):
+    """Apply a function to a tensor or to each tensor of a tuple."""
+    return lambda value: tuple(map(function, value)) if isinstance(value, tuple) else function(value)
+
+
+def assert_refused(result, diagnosis=None):
+    assert result.attempted
+    assert not result.passed
+    assert result.diagnosis is not None
+    assert diagnosis in (None, result.diagnosis), str(result)
+    assert result.message[0].isupper()
+    assert "Traceback" not in str(result)
+
+
+# What must pass
+
+
+@each_exercise
+def test_reference_passes(exercise):
+    result = check(exercise.id, exercise.reference)
+    assert result.passed, str(result)
+    assert result.diagnosis is None
+
+
+@each_alternative
+def test_right_answer_written_another_way_passes(exercise, answer):
+    result = check(exercise.id, answer)
+    assert result.passed, str(result)
+
+
+@each_exercise
+def test_there_are_three_other_right_answers(exercise):
+    assert len({inspect.getsource(answer) for answer in exercise.alternatives}) >= 3
+
+
+@each_exercise
+def test_arrays_and_double_precision_pass(exercise):
+    def widen(tensor):
+        tensor = tensor.double() if tensor.is_floating_point() else tensor
+        return tensor.numpy()
+
+    if all(isinstance(t, torch.Tensor) for t in _flat(_first_answer(exercise))):
+        result = check(exercise.id, changed(exercise, through(widen)))
+        assert result.passed, str(result)
+
+
+# What is not an attempt
+
+
+def _bare_stub(*args, **kwargs):
+    """A docstring alone."""
+    ...
+
+
+def _raising_stub(*args, **kwargs):
+    raise NotImplementedError
+
+
+def _half_done(*args, **kwargs):
+    value = ...
+    return value
+
+
+@each_exercise
+@pytest.mark.parametrize("stub", [_bare_stub, _raising_stub, _half_done, ..., lambda *a, **k: ...])
+def test_stub_is_not_an_attempt(exercise, stub):
+    result = check(exercise.id, stub)
+    assert (result.passed, result.attempted, result.diagnosis) == (False, False, None)
+    assert "not attempted yet" in str(result)
+
+
+@each_exercise
+def test_starter_is_not_an_attempt(exercise):
+    if exercise.starter is not None:
+        result = check(exercise.id, exercise.starter)
+        assert not result.attempted, str(result)
+
+
+# What must fail
+
+
+@each_mistake
+def test_mistake_fails_with_its_own_diagnosis(exercise, mistake):
+    result = check(exercise.id, mistake.implementation)
+    assert_refused(result, mistake.name)
+    assert result.message == mistake.message
+    assert result.kind == ("convention" if isinstance(mistake, Convention) else "failed")
+
+
+@each_exercise
+@pytest.mark.parametrize("obj", [None, 3, "causal", torch.ones(2, 2)])
+def test_something_that_is_no_function_fails(exercise, obj):
+    assert_refused(check(exercise.id, obj), "not-a-function")
+
+
+@each_exercise
+def test_none_fails(exercise):
+    result = check(exercise.id, lambda *args, **kwargs: None)
+    assert_refused(result, "returned-none")
+    assert "`return`" in result.message
+
+
+@each_exercise
+def test_zeros_fail(exercise):
+    assert_refused(check(exercise.id, changed(exercise, through(lambda t: torch.zeros_like(as_tensor(t))))))
+
+
+@each_exercise
+def test_handing_back_an_input_fails(exercise):
+    assert_refused(check(exercise.id, lambda *args, **kwargs: [*args, *kwargs.values()][0]))
+
+
+@each_exercise
+def test_wrong_dtype_fails(exercise):
+    assert_refused(check(exercise.id, changed(exercise, through(lambda t: as_tensor(t) * 1j))))
+    assert_refused(check(exercise.id, changed(exercise, through(str))))
+
+
+@each_exercise
+def test_whole_numbers_fail_where_fractions_are_expected(exercise):
+    if any(t.is_floating_point() for t in map(as_tensor, _flat(_first_answer(exercise)))):
+        assert_refused(check(exercise.id, changed(exercise, through(lambda t: as_tensor(t).long()))))
+
+
+@each_exercise
+def test_wrong_shape_fails(exercise):
+    assert_refused(check(exercise.id, changed(exercise, through(lambda t: torch.stack([as_tensor(t)] * 2)))))
+
+
+@each_exercise
+def test_nan_fails(exercise):
+    assert_refused(check(exercise.id, changed(exercise, through(lambda t: as_tensor(t).double() * float("nan")))))
+
+
+@each_exercise
+def test_exception_is_shown_with_the_learners_own_line(exercise):
+    def breaks(*args, **kwargs):
+        return undefined_name + 1  # noqa: F821
+
+    result = check(exercise.id, breaks)
+    assert_refused(result, "raised")
+    assert "undefined_name + 1" in dict(result.details)["Your line"]
+    assert "`undefined_name` means nothing here" in result.message
+
+
+@each_exercise
+def test_endless_loop_is_stopped(exercise):
+    def loops(*args, **kwargs):
+        while True:
+            pass
+
+    assert_refused(check(exercise.id, loops, time_limit=0.2), "too-slow")
+
+
+@each_exercise
+def test_changing_an_input_fails(exercise):
+    def changes(*args, **kwargs):
+        answer = exercise.reference(*args, **kwargs)
+        answer = through(lambda t: as_tensor(t).clone())(answer)
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, torch.Tensor) and value.numel():
+                value.fill_(0)
+        return answer
+
+    takes_tensors = any(isinstance(v, torch.Tensor) for c in exercise.cases() for v in (*c.args, *c.kwargs.values()))
+    result = check(exercise.id, changes)
+    if takes_tensors:
+        assert_refused(result, "changes-input")
+        assert any(f"`{name}`" in result.message for name in inspect.signature(exercise.reference).parameters)
+    else:
+        assert result.passed
+
+
+@each_exercise
+def test_another_answer_at_the_second_call_fails(exercise):
+    calls = []
+
+    def moody(*args, **kwargs):
+        calls.append(1)
+        answer = exercise.reference(*args, **kwargs)
+        return answer if len(calls) <= len(list(exercise.cases())) else through(lambda t: as_tensor(t) * 0 - 7)(answer)
+
+    assert_refused(check(exercise.id, moody), "not-repeatable")
+
+
+# The data themselves
+
+
+@each_exercise
+def test_every_mistake_differs_from_the_reference_and_from_the_others(exercise):
+    names = [mistake.name for mistake in exercise.mistakes]
+    assert len(set(names)) == len(names) >= 3
+    assert len({mistake.message for mistake in exercise.mistakes}) == len(names)
+
+
+@each_exercise
+def test_hints_go_from_where_to_why_to_nearly_the_line(exercise):
+    assert len(set(exercise.hints)) == 3
+    assert all(hint[0].isupper() or hint[0] == "`" for hint in exercise.hints)
+    assert exercise.difficulty in (1, 2, 3)
+    assert 1 <= exercise.minutes <= 60
+
+
+@each_exercise
+def test_cases_have_all_sizes_different_and_all_sizes_equal(exercise):
+    sizes = [
+        [size for value in (*c.args, *c.kwargs.values()) if isinstance(value, torch.Tensor) for size in value.shape]
+        for c in exercise.cases()
+    ]
+    sizes = [[size for size in found if size > 1] for found in sizes if len(found) > 1]
+    if sizes:
+        assert any(len(set(found)) == 1 for found in sizes), "no case has all sizes equal"
+        shapes = [
+            v.shape for c in exercise.cases() for v in (*c.args, *c.kwargs.values()) if isinstance(v, torch.Tensor)
+        ]
+        assert any(len(shape) >= 2 and len(set(shape)) == len(shape) for shape in shapes), (
+            "no case has all sizes different"
+        )
+
+
+@each_exercise
+def test_cases_are_the_same_every_time(exercise):
+    first, second = ([as_tensor(v) for c in exercise.cases() for v in (*c.args, *c.kwargs.values())] for _ in range(2))
+    assert all(a is b is None or torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+@each_exercise
+def test_solution_is_the_references_own_source(exercise):
+    solution = show_solution(exercise.id)
+    text, page = repr(solution), solution._repr_html_()
+    source = inspect.getsource(exercise.reference)
+    assert source.rstrip() in text
+    assert page.count("<details") == 5
+    assert "open" not in page.split("<summary")[0]
+    ast.parse(source)
+
+
+def _first_answer(exercise):
+    given = next(iter(exercise.cases()))
+    return exercise.run(exercise.reference, given)
+
+
+def _flat(value):
+    return list(value) if isinstance(value, tuple | list) else [value]
+
+
+def test_numpy_scalars_count_as_numbers():
+    assert as_tensor(np.float32(2.5)).item() == 2.5
