@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from course_lib.exercises.engine import progress
-from course_lib.exercises.engine.compare import Difference, as_tensor, brief, difference, pattern
+from course_lib.exercises.engine.compare import Difference, as_tensor, brief, difference, pattern, safe_text
 from course_lib.exercises.engine.explain import explain
 from course_lib.exercises.engine.model import Case, Convention, Exercise, Mistake
 from course_lib.exercises.engine.report import Result
@@ -131,7 +131,8 @@ class _Trial:
         if outcome.error is not None:
             line = learner_line(outcome.error, file_of(self.obj))
             found += (("Your line", line[1]),) if line else ()
-            found += (("Error", f"{type(outcome.error).__name__}: {outcome.error}".splitlines()[0]),)
+            said = f"{type(outcome.error).__name__}: {safe_text(str, outcome.error)}"
+            found += (("Error", said.splitlines()[0]),)
         found += _input_of(self.exercise, given)
         return (*found, ("Printed by your code", _first_lines(outcome.printed))) if outcome.printed else found
 
@@ -161,7 +162,7 @@ def _difference_in(exercise: Exercise, expected: Any, outcome: Outcome) -> Diffe
 
 def _same_outcome(exercise: Exercise, a: Outcome, b: Outcome) -> bool:
     if a.error is not None or b.error is not None:
-        return type(a.error) is type(b.error) and str(a.error) == str(b.error)
+        return type(a.error) is type(b.error) and safe_text(str, a.error) == safe_text(str, b.error)
     return a.value is not None and _difference_in(exercise, a.value, b) is None
 
 

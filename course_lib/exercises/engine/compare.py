@@ -1,5 +1,6 @@
 """Compare an answer with what was expected, and say the difference in a plain sentence."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,8 @@ def difference(expected: Any, got: Any, rtol: float, atol: float) -> Difference 
     want, have = as_tensor(expected), as_tensor(got)
     if have is None:
         return Difference("wrong-type", f"Expected {_kind_of(want)}, got {brief(got)}.")
+    if have.shape != want.shape and isinstance(got, tuple):
+        return Difference("wrong-type", f"Expected one result, got {len(got)}.")
     if have.shape != want.shape:
         return Difference("wrong-shape", f"Expected the shape {tuple(want.shape)}, got {tuple(have.shape)}.")
     if have.is_complex():
@@ -63,14 +66,21 @@ def _tuple_difference(expected: tuple, got: Any, rtol: float, atol: float) -> Di
 
 def as_tensor(value: Any) -> Tensor | None:
     """A detached CPU tensor of anything that holds numbers, or None."""
+    try:
+        return _as_tensor(value)
+    except (RuntimeError, ValueError, OverflowError):  # circular lists, numbers out of range, tensors without data
+        return None
+
+
+def _as_tensor(value: Any) -> Tensor | None:
     if isinstance(value, Tensor):
-        return value.detach().cpu()
+        return value.detach().cpu().to_dense()
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
         return torch.from_numpy(np.array(value))
     if isinstance(value, bool | int | float):
         return torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
     if isinstance(value, list | tuple) and value:
-        parts = [as_tensor(part) for part in value]
+        parts = [_as_tensor(part) for part in value]
         if all(part is not None and part.shape == parts[0].shape for part in parts):
             return torch.stack(parts) if len({part.dtype for part in parts}) == 1 else None
     return None
@@ -112,8 +122,16 @@ def brief(value: Any, limit: int = 400) -> str:
             text = str(value.detach()).removeprefix("tensor(").removesuffix(")")
         text = "\n".join(line.removeprefix("       ") for line in text.splitlines())
     else:
-        text = repr(value)
+        text = safe_text(repr, value)
     return text if len(text) <= limit else f"{text[:limit]} …"
+
+
+def safe_text(form: Callable[[Any], str], value: Any) -> str:
+    """`str` or `repr` of a value of the learner's, or its type's name where even that raises."""
+    try:
+        return form(value)
+    except Exception:
+        return f"a {type(value).__name__}"
 
 
 def _kind_of(want: Tensor | None) -> str:

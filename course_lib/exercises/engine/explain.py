@@ -2,6 +2,8 @@
 
 import re
 
+from course_lib.exercises.engine.compare import safe_text
+
 _EXPLANATIONS = [
     (r"name '(\w+)' is not defined", "The name `{0}` means nothing here: a typing mistake, or a missing import?"),
     (
@@ -61,6 +63,6 @@ _EXPLANATIONS = [
 def explain(error: BaseException) -> str:
     """One plain sentence about an exception, or nothing where its own words are the best there are."""
     for expression, sentence in _EXPLANATIONS:
-        if found := re.search(expression, str(error)):
+        if found := re.search(expression, safe_text(str, error)):
             return sentence.format(*found.groups())
     return ""

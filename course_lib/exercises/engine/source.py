@@ -1,8 +1,6 @@
 """Read source code: is this still the stub, and what must be kept so that a solution runs without its notebook?"""
 
 import ast
-import builtins
-import importlib
 import inspect
 import sys
 import textwrap
@@ -76,41 +74,39 @@ def _bare(tree: ast.AST) -> str:
 
 
 def standalone_source(obj: Any) -> str | None:
-    """The object's source with the imports, helpers and constants of its notebook that it needs, ready to execute."""
+    """The object's source with the imports, helpers and constants of its notebook that it needs, ready to execute.
+
+    None where some part has no source (a lambda, a value made by a cell that is no constant).
+    """
     lines: dict[str, str] = {}
-    return "\n\n".join(lines.values()) if _collect(obj, lines) else None
+    return "\n".join(lines.values()) if _collect(obj, obj.__module__, lines) else None
 
 
-def _collect(obj: Any, lines: dict[str, str]) -> bool:
+def _collect(obj: Any, home: str, lines: dict[str, str]) -> bool:
+    """Add to `lines` the source of an object of the module `home`, after all that it needs; False where that fails."""
     source = source_of(obj)
-    is_definition = isinstance(obj, type) or (hasattr(obj, "__globals__") and obj.__name__ != "<lambda>")
-    if source is None or not is_definition:
+    if source is None or (not inspect.isroutine(obj) and not isinstance(obj, type)) or obj.__name__ == "<lambda>":
         return False
-    scope = vars(sys.modules[obj.__module__]) if isinstance(obj, type) else obj.__globals__
-    lines.setdefault(obj.__name__, "")
-    for name in _names(ast.parse(source)):
-        if name in lines or name not in scope or hasattr(builtins, name):
+    scope = vars(sys.modules[home])
+    lines[obj.__name__] = ""  # begun: a definition may name itself
+    for name in sorted({node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}):
+        if name in lines or name not in scope:
             continue
-        line = _import_line(name, scope[name])
-        if line is not None:
+        if line := _line_that_makes(name, scope[name], home):
             lines[name] = line
-        elif not _collect(scope[name], lines):
+        elif not _collect(scope[name], home, lines):
             return False
-    lines[obj.__name__] = lines.pop(obj.__name__) or source.strip() + "\n"
+    del lines[obj.__name__]
+    lines[obj.__name__] = f"\n\n{source.strip()}\n"
     return True
 
 
-def _names(tree: ast.AST) -> list[str]:
-    return sorted({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)})
-
-
-def _import_line(name: str, value: Any) -> str | None:
+def _line_that_makes(name: str, value: Any, home: str) -> str | None:
     if isinstance(value, ModuleType):
-        return f"import {value.__name__} as {name}"
-    if isinstance(value, bool | int | float | str | tuple) or value is None:
+        return f"import {name}" if value.__name__ == name else f"import {value.__name__} as {name}"
+    if value is None or isinstance(value, bool | int | float | str):
         return f"{name} = {value!r}"
-    home, own = getattr(value, "__module__", None), getattr(value, "__name__", None)
-    if home in (None, "__main__") or own is None:
+    own, module = getattr(value, "__name__", None), getattr(value, "__module__", None)
+    if own is None or module in (None, home) or getattr(sys.modules.get(module), own, None) is not value:
         return None
-    found = getattr(importlib.import_module(home), own, None)
-    return f"from {home} import {own} as {name}" if found is value else None
+    return f"from {module} import {own}" if own == name else f"from {module} import {own} as {name}"

@@ -1,0 +1,470 @@
+"""The check engine: whatever a learner's code does, the notebook goes on and hears a plain sentence."""
+
+import json
+import random
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.exercises import check, kept_solution, progress_file, registry, show_solution
+from course_lib.exercises.engine import Exercise, Mistake, case, check_exercise
+from course_lib.exercises.engine.compare import brief, difference, pattern
+from course_lib.exercises.engine.explain import explain
+from course_lib.exercises.engine.source import same_code, standalone_source, unfinished_line
+
+
+def double(x):
+    """Twice x."""
+    return 2 * x
+
+
+def _cases():
+    return [case(torch.arange(float(n)), about=f"{n} numbers") for n in (3, 5, 7)]
+
+
+def exercise(**changes):
+    """A small exercise that is not in the registry."""
+    fields = {
+        "id": "toy.double",
+        "title": "Double",
+        "task": "Return twice x.",
+        "reference": double,
+        "cases": _cases,
+        "mistakes": (Mistake("squares", lambda x: x**2, "You squared `x`."),),
+        "hints": ("One.", "Two.", "Three."),
+        "alternatives": (lambda x: x + x,),
+        "difficulty": 1,
+        "minutes": 1,
+    }
+    return Exercise(**{**fields, **changes})
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_COURSE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def judge(answer, **options):
+    return check_exercise(exercise(), answer, **options)
+
+
+# Nonsense
+
+
+class Hostile:
+    """An answer whose every method raises."""
+
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+    def __eq__(self, other):
+        raise RuntimeError("no eq")
+
+    __hash__ = None
+
+
+def _circular():
+    circle = []
+    circle.append(circle)
+    return circle
+
+
+NONSENSE = {
+    "text": "2 * x",
+    "function": double,
+    "module": torch,
+    "type": torch.Tensor,
+    "dict": {"x": 1},
+    "set": {1.0, 2.0},
+    "empty list": [],
+    "ragged list": [[1.0], [1.0, 2.0]],
+    "circular list": _circular(),
+    "object array": np.array([None, 1], dtype=object),
+    "text array": np.array(["a", "b"]),
+    "sparse": torch.eye(3).to_sparse(),
+    "meta": torch.ones(3, device="meta"),
+    "complex": torch.ones(3, dtype=torch.complex64),
+    "empty tensor": torch.empty(0),
+    "hostile": Hostile(),
+    "generator": (x for x in range(3)),
+    "huge int": 10**400,
+    "nan": float("nan"),
+    "infinite": torch.full((3,), float("inf")),
+    "bytes": b"123",
+}
+
+
+@pytest.mark.parametrize("answer", NONSENSE.values(), ids=NONSENSE.keys())
+def test_nonsense_is_refused_in_a_plain_sentence(answer):
+    result = judge(lambda x: answer)
+    assert result.attempted
+    assert not result.passed
+    assert result.message[0].isupper()
+    assert len(str(result)) < 2_000
+    assert "Traceback" not in str(result)
+    assert result._repr_html_().count("<div") == 1
+
+
+@pytest.mark.parametrize(
+    "raises", [ValueError("bad"), SystemExit(1), RecursionError("maximum recursion depth exceeded"), MemoryError()]
+)
+def test_any_exception_becomes_a_result(raises):
+    def answer(x):
+        raise raises
+
+    result = judge(answer)
+    assert result.diagnosis == "raised"
+    assert dict(result.details)["Your line"] == "raise raises"
+    assert type(raises).__name__ in dict(result.details)["Error"]
+
+
+def test_exception_with_hostile_text_becomes_a_result():
+    class Odd(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    def answer(x):
+        raise Odd
+
+    assert judge(answer).diagnosis == "raised"
+
+
+def test_the_readers_own_interrupt_is_not_swallowed():
+    def answer(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        judge(answer)
+
+
+# The time limit
+
+
+def endless(x):
+    while True:
+        pass
+
+
+def sleeper(x):
+    time.sleep(60)
+
+
+def stubborn(x):
+    while True:
+        try:
+            while True:
+                pass
+        except Exception:  # does not hold the time limit back: it is no Exception
+            pass
+
+
+@pytest.mark.parametrize("answer", [endless, sleeper, stubborn])
+def test_endless_code_is_stopped(answer):
+    begun = time.monotonic()
+    result = judge(answer, time_limit=0.3)
+    assert result.diagnosis == "too-slow"
+    assert "0.3 seconds" in result.message
+    assert time.monotonic() - begun < 5
+
+
+def test_endless_code_is_stopped_in_a_thread_too():
+    results = []
+    thread = threading.Thread(target=lambda: results.append(judge(endless, time_limit=0.3)))
+    thread.start()
+    thread.join(timeout=10)
+    assert [result.diagnosis for result in results] == ["too-slow"]
+
+
+def test_nothing_is_interrupted_after_the_check():
+    judge(double, time_limit=0.2)
+    time.sleep(0.4)
+
+
+# Nothing reaches the notebook
+
+
+def test_state_of_the_notebook_is_untouched():
+    def answer(x):
+        torch.manual_seed(5)
+        random.seed(5)
+        np.random.seed(5)
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+        print("flood " * 100_000)
+        print("to stderr", file=sys.stderr)
+        return 2 * x
+
+    torch.manual_seed(1), random.seed(1), np.random.seed(1)
+    expected = torch.rand(1), random.random(), np.random.rand()
+    torch.manual_seed(1), random.seed(1), np.random.seed(1)
+    assert judge(answer).passed
+    assert (torch.rand(1), random.random(), np.random.rand()) == expected
+    assert torch.get_default_dtype() == torch.float32
+    assert torch.is_grad_enabled()
+
+
+def test_prints_are_captured_and_the_first_lines_shown(capsys):
+    def answer(x):
+        for number in range(1_000):
+            print("line", number)
+        return x**3
+
+    shown = dict(judge(answer).details)["Printed by your code"].splitlines()
+    assert (shown[0], shown[-1], len(shown)) == ("line 0", "…", 11)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_inputs_given_by_the_exercise_stay_as_they_are():
+    def answer(x):
+        return x.mul_(2)
+
+    result = judge(answer)
+    assert result.diagnosis == "changes-input"
+    assert "`x`" in result.message
+    assert judge(double).passed
+
+
+# What it says
+
+
+def test_a_known_mistake_is_named():
+    result = judge(lambda x: x * x)
+    assert (result.diagnosis, result.message) == ("squares", "You squared `x`.")
+    assert "<code>x</code>" in result._repr_html_()
+
+
+def test_the_smallest_failing_case_is_shown():
+    result = judge(lambda x: x + 1)
+    details = dict(result.details)
+    assert details["Input (3 numbers)"] == "x = [0., 1., 2.]"
+    assert details["Expected"] == "[0., 2., 4.]"
+    assert details["Got"] == "[1., 2., 3.]"
+    assert "(3 of 3 cases are wrong.)" in result.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "diagnosis"),
+    [
+        (lambda x: x, "returns-input"),
+        (lambda x: 3 * x, "scaled"),
+        (lambda x: torch.full_like(x, 4), "constant"),
+        (lambda x: (2 * x)[None], "wrong-shape"),
+        (lambda x: torch.stack([2 * x, 2 * x]), "wrong-shape"),
+        (lambda x: torch.full_like(x, float("nan")), "not-finite"),
+        (lambda x: (2 * x, x), "wrong-type"),
+    ],
+)
+def test_patterns_known_in_every_exercise(answer, diagnosis):
+    assert judge(answer).diagnosis == diagnosis
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda x: (2 * x).tolist(),
+        lambda x: (2 * x).numpy(),
+        lambda x: np.float64(2) * x.numpy().astype(np.float64),
+        lambda x: (2 * x).half(),
+        lambda x: (2 * x).bfloat16(),
+        lambda x: (2 * x).long(),
+        lambda x: tuple(2 * v for v in x.tolist()),
+        lambda x: [2 * v for v in x],
+        lambda x: torch.nn.Parameter(2 * x),
+    ],
+)
+def test_right_values_pass_in_any_container(answer):
+    result = judge(answer)
+    assert result.passed, str(result)
+
+
+def test_transposed_answers_are_named():
+    expected = torch.arange(6.0).view(2, 3)
+    assert pattern(expected, expected.T, []).kind == "transposed"
+    assert pattern(expected, expected, [expected]).kind == "returns-input"
+
+
+def test_differences_inside_a_tuple_say_which_result():
+    expected = (torch.ones(2), torch.ones(3))
+    assert difference(expected, [torch.ones(2), np.ones(3)], 1e-4, 1e-5) is None
+    assert difference(expected, (torch.ones(2), torch.zeros(3)), 1e-4, 1e-5).sentence.startswith("Result 2 of 2: ")
+    assert "Expected 2 results" in difference(expected, torch.ones(2), 1e-4, 1e-5).sentence
+
+
+def test_long_values_are_cut():
+    assert len(brief(torch.rand(100, 100))) < 500
+    assert brief("x" * 1_000).endswith(" …")
+
+
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [
+        (lambda: torch.ones(2, 3) @ torch.ones(2, 3), "2x3 meets 2x3"),
+        (lambda: torch.ones(4, 2, 3) @ torch.ones(4, 2, 3), "Is a transpose missing?"),
+        (lambda: torch.ones(2) + torch.ones(3), "sizes 2 and 3 on axis 0"),
+        (lambda: torch.ones(2, 3).T.view(6), "use `reshape`"),
+        (lambda: torch.ones(2, 3).view(7), "6 numbers cannot be arranged as [7]"),
+        (lambda: ~torch.ones(2), "booleans"),
+        (lambda: torch.ones(2).masked_fill(torch.ones(2), 0), "boolean mask"),
+        (lambda: torch.ones(2).softmax(3), "That axis does not exist here"),
+        (lambda: torch.ones(2, dtype=torch.half).masked_fill(torch.ones(2) > 0, -1e10), "half precision"),
+        (lambda: torch.einsum("ij,jk->ik", torch.ones(2, 3), torch.ones(2, 3)), "letters of the einsum"),
+        (lambda: double(), "too few arguments"),
+        (lambda: double(1, 2), "2 were given"),
+        (lambda: double(y=1), "no parameter named `y`"),
+        (lambda: None.shape, "Something is None"),
+        (lambda: torch.ones(2).shapes, "There is no `shapes`"),
+        (lambda: torch.ones(2, 2).double() @ torch.ones(2, 2), "different dtypes"),
+    ],
+)
+def test_common_errors_are_explained(cause, words):
+    with pytest.raises(Exception) as caught:  # noqa: PT011
+        cause()
+    assert words in explain(caught.value), str(caught.value)
+
+
+def test_text_of_a_result_is_escaped_in_html():
+    def answer(x):
+        raise ValueError("<script>alert(1)</script>")
+
+    page = judge(answer)._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_unknown_id_names_the_nearest():
+    with pytest.raises(
+        ValueError, match=r"expected the id of an exercise, got 'mask\.casual': did you mean 'masks\.causal'"
+    ):
+        check("mask.casual", double)
+    with pytest.raises(ValueError, match=rf"registry\(\) lists all {len(registry())}"):
+        show_solution("§")
+    with pytest.raises(ValueError, match="expected the id of an exercise"):
+        check(double, "masks.causal")
+
+
+# What counts as unfinished
+
+
+def slices_with_dots(x):
+    return 2 * x[..., :]
+
+
+def passes(x):
+    pass
+
+
+def test_dots_in_an_index_are_no_gap():
+    assert judge(slices_with_dots).passed
+    assert unfinished_line(slices_with_dots) is None
+    assert unfinished_line(passes) == 1
+
+
+def test_starter_under_another_name_is_not_an_attempt():
+    def starter(x):
+        """Find the bug."""
+        return x**2
+
+    def mine(x):
+        return x**2
+
+    def changed(x):
+        return 2 * x
+
+    puzzle = exercise(starter=starter)
+    assert not check_exercise(puzzle, mine).attempted
+    assert check_exercise(puzzle, changed).passed
+    assert same_code(starter, mine)
+
+
+# Progress and kept solutions
+
+FACTOR = 2
+
+
+def helper(x):
+    return FACTOR * x
+
+
+def uses_helpers(x):
+    return torch.as_tensor(np.asarray(helper(x)))
+
+
+class Doubler:
+    """A class that answers."""
+
+    def __init__(self):
+        self.factor = FACTOR
+
+    def double(self, x):
+        return self.factor * x
+
+
+def progress():
+    return json.loads(progress_file().read_text(encoding="utf-8"))["toy.double"]
+
+
+def test_progress_counts_attempts_and_diagnoses():
+    for answer in (lambda x: x * x, lambda x: x * x, lambda x: x, double, passes):
+        judge(answer)
+    entry = progress()
+    assert entry["attempts"] == 4
+    assert entry["passed"]
+    assert entry["passed_at_attempt"] == 4
+    assert entry["diagnoses"] == {"squares": 2, "returns-input": 1}
+
+
+def test_later_failure_does_not_undo_a_pass():
+    judge(double)
+    judge(lambda x: x)
+    assert progress()["passed"]
+    assert kept_solution("toy.double")(4) == 8
+
+
+def test_solution_is_kept_with_what_it_needs():
+    judge(uses_helpers)
+    assert torch.equal(kept_solution("toy.double")(torch.ones(3)), torch.full((3,), 2.0))
+    for line in ("import torch", "import numpy as np", "FACTOR = 2", "def helper(x):"):
+        assert line in progress()["solution"]
+
+
+def test_class_is_kept_with_what_it_needs():
+    scope = {}
+    exec(standalone_source(Doubler), scope)
+    assert scope["Doubler"]().double(3) == 6
+
+
+def test_lambda_passes_but_has_no_source_to_keep():
+    assert judge(lambda x: x + x).passed
+    with pytest.raises(LookupError, match=r"expected a kept solution of 'toy\.double', got none: pass its check first"):
+        kept_solution("toy.double")
+
+
+def test_damaged_progress_is_set_aside(capsys):
+    judge(double)
+    progress_file().write_text('{"toy.double": ', encoding="utf-8")
+    judge(double)
+    assert "set aside as progress.damaged.json" in capsys.readouterr().out
+    assert progress()["attempts"] == 1
+    assert progress_file().with_suffix(".damaged.json").read_text(encoding="utf-8") == '{"toy.double": '
+
+
+def test_progress_that_cannot_be_saved_does_not_stop_the_check(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    monkeypatch.setenv("TRANSFORMER_COURSE_HOME", str(tmp_path / "file"))
+    result = judge(double)
+    assert result.passed
+    assert "set TRANSFORMER_COURSE_HOME to a writable folder" in dict(result.details)["Note"]
+
+
+def test_concurrent_checks_lose_nothing():
+    threads = [threading.Thread(target=judge, args=(double,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert progress()["attempts"] == 8
