@@ -6,9 +6,6 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-ROOT = Path(__file__).resolve().parents[1]
-CHAPTERS = ROOT / "chapters"
-
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -18,11 +15,6 @@ DROPPED_OUTPUT_TYPES = {"application/vnd.jupyter.widget-view+json"}
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # JupyterLab names new cells with 8 random hex digits, other editors with a UUID.
 RANDOM_ID = re.compile(r"^(?=.*\d)[0-9a-f]{8}(-[0-9a-f]{4}){0,3}(-[0-9a-f]{12})?$|^cell-\d+$")
-
-
-def chapters() -> list[Path]:
-    """Every chapter, in the order of its number."""
-    return sorted(CHAPTERS.glob("[0-9][0-9]_*.ipynb"))
 
 
 def read(path: Path) -> NotebookNode:

@@ -23,9 +23,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
-from tools.form import ANSI, ROOT, chapters, normal_form, read, text_of
+from tools.environment import CHAPTERS, RESULTS, chapters, environment
+from tools.form import ANSI, normal_form, read, text_of
 
-RESULTS = ROOT / "book" / "results" / "chapters.json"
 CORES = 2
 COST_ROW = re.compile(r"^\| *It costs *\|.*\|$", re.MULTILINE)
 
@@ -53,23 +53,6 @@ class RunningInterpreter(KernelSpecManager):
         return self.kernel_spec_class(resource_dir=RESOURCES, **get_kernel_dict())
 
 
-def kernel_environment(home: str) -> dict[str, str]:
-    """The variables every kernel of the course runs under: what could change an output is fixed here."""
-    inherited = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTHONSTARTUP"}}
-    fixed = {
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "PYTHONHASHSEED": "0",
-        "NO_COLOR": "1",
-        "COLUMNS": "100",
-        "LANG": "C.UTF-8",
-        "LC_ALL": "C.UTF-8",
-        "TRANSFORMER_COURSE_HOME": home,  # the reader's own progress neither shows in an output nor changes
-    }
-    return inherited | fixed
-
-
 def run(path: Path, timeout: int = 600) -> tuple[NotebookNode, dict]:
     """Execute a notebook in its own folder; return it with fresh outputs, and what the run cost."""
     nb = read(path)
@@ -79,7 +62,7 @@ def run(path: Path, timeout: int = 600) -> tuple[NotebookNode, dict]:
     manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=RunningInterpreter())
     client = NotebookClient(nb, km=manager, timeout=timeout, store_widget_state=False, record_timing=False)
     with tempfile.TemporaryDirectory() as home, ExitStack() as stack:
-        settings = {"env": kernel_environment(home), "cwd": str(path.parent), "stderr": subprocess.DEVNULL}
+        settings = {"env": environment(home), "cwd": str(path.parent), "stderr": subprocess.DEVNULL}
         stack.enter_context(client.setup_kernel(**settings))
         start = time.perf_counter()
         for index, cell in enumerate(nb.cells[:-1]):
@@ -134,7 +117,7 @@ def store(path: Path) -> dict:
     """Run one notebook and store it, its outputs and its cost."""
     nb, cost = run(path)
     write_atomically(path, text_of(with_cost(normal_form(nb), cost)))
-    if path.parent == ROOT / "chapters":
+    if path.parent == CHAPTERS:
         costs = dict(sorted((measured() | {path.stem: cost}).items()))
         write_atomically(RESULTS, json.dumps(costs, indent=1) + "\n")
     return cost

@@ -1,0 +1,30 @@
+"""What every test stands on: checked shapes, a home of its own, repeatable random cases, one thread."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+HOME = tempfile.mkdtemp(prefix="transformer-course-")
+os.environ["TRANSFORMER_COURSE_HOME"] = HOME  # a test never touches the reader's own progress
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+import torch
+from hypothesis import settings
+from jaxtyping import install_import_hook
+
+# The shape annotations of the library's modules hold at run time, here and only here. Exercises are left out:
+# their wrong implementations must give wrong answers, not type errors.
+LIBRARY = Path(__file__).resolve().parents[1] / "course_lib"
+install_import_hook([f"course_lib.{path.stem}" for path in LIBRARY.glob("*.py")], "beartype.beartype")
+
+torch.set_num_threads(1)
+
+# In CI the random cases are the same on every run; at home each run looks at new ones. A slow machine is no failure.
+settings.register_profile("home", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, database=None)
+settings.load_profile("ci" if os.environ.get("CI") else "home")
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(HOME, ignore_errors=True)

@@ -1,0 +1,36 @@
+"""Where things are, and the variables under which every kernel and every test runs."""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CHAPTERS = ROOT / "chapters"
+RESULTS = ROOT / "book" / "results" / "chapters.json"
+BOOK = ROOT / "_build" / "html"
+
+# What could change an output is fixed: the number of threads, the order of sets, colors, the width of a line.
+FIXED = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONUTF8": "1",
+    "NO_COLOR": "1",
+    "COLUMNS": "100",
+    "LC_ALL": "C.UTF-8",
+}
+
+
+def environment(home: str | Path) -> dict[str, str]:
+    """This process's variables with the fixed ones over them, the reader's progress file in `home`, and no PYTHONPATH.
+
+    >>> environment("/nowhere")["TRANSFORMER_COURSE_HOME"], "PYTHONPATH" in environment("/nowhere")
+    ('/nowhere', False)
+    """
+    inherited = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTHONSTARTUP"}}
+    return inherited | FIXED | {"TRANSFORMER_COURSE_HOME": str(home)}
+
+
+def chapters() -> list[Path]:
+    """Every chapter, in the order of its number."""
+    return sorted(CHAPTERS.glob("[0-9][0-9]_*.ipynb"))
