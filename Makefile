@@ -1,12 +1,60 @@
-# Every habit of the project is a target here: `make help` lists them.
-PYTHON ?= python3
-VENV := .venv
-RUN := PYTHONPATH= $(VENV)/bin/python
+# Every habit of the project is a target here; `make` alone lists them. CONTRIBUTING.md says more.
+PYTHON    ?= python3
 NOTEBOOKS ?=
+VERSIONS  ?= installed
+URL       ?=
+
+VENV  := .venv
+READY := $(VENV)/.ready
+RUN   := PYTHONPATH= $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
+.PHONY: help book test lab notebooks strict sync lint bench colab address pins clean
 
-notebooks:  ## re-run every chapter and store its outputs (NOTEBOOKS=chapters/05_masks.ipynb: only that one)
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+book: $(READY)  ## build the book from the stored outputs, and print where it is
+	@$(RUN) -m tools.book
+
+test: $(READY)  ## everything a change must pass: lint, gates, tests, every notebook re-run, the book, the browser
+	@$(RUN) -m tools.stages
+
+lab: $(READY)  ## open the chapters in JupyterLab
+	@$(RUN) -m jupyterlab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/chapters
+
+notebooks: $(READY)  ## re-run chapters and store their outputs (NOTEBOOKS=chapters/05_masks.ipynb: only that one)
 	@$(RUN) -m tools.notebooks $(NOTEBOOKS)
 
-.PHONY: notebooks
+strict: $(READY)  ## re-run chapters and compare with the stored outputs (NOTEBOOKS=… as above)
+	@$(RUN) -m tools.stages --only notebooks $(NOTEBOOKS)
+
+sync: $(READY)  ## copy the library's definitions into the chapters' definition cells
+	@$(RUN) -m tools.sync
+
+lint: $(READY)  ## check style and format, of notebook code too
+	@$(RUN) -m tools.stages --only lint
+
+bench: $(READY)  ## measure the library beside what a reader would otherwise use
+	@$(RUN) -m benchmarks
+
+colab: $(READY)  ## run chapters as Colab does: alone in a folder, package installed (VERSIONS=oldest|newest)
+	@$(RUN) -m tools.colab --versions $(VERSIONS) $(NOTEBOOKS)
+
+address: $(READY)  ## change the public address everywhere: make address URL=https://github.com/you/fork
+	@$(RUN) -m tools.address $(URL)
+
+pins: $(READY)  ## write constraints.txt from what is installed (after a change of requirements.txt)
+	@$(RUN) -m tools.pins
+
+clean:  ## remove what was built (the book and caches), not the environment
+	rm -rf _build build course_lib.egg-info .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+# One environment for everything. It is made again when it does not start, and completed when a pin changes.
+$(READY): requirements.txt constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("expected Python 3.10 or newer, got %d.%d: run make PYTHON=python3.12 (or newer)" % sys.version_info[:2] if sys.version_info < (3, 10) else 0)'
+	@$(VENV)/bin/python -c '' 2>/dev/null || { rm -rf $(VENV); $(PYTHON) -m venv $(VENV); }
+	@echo "Installing the packages of requirements.txt into $(VENV): once, a few minutes."
+	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@

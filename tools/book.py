@@ -1,0 +1,44 @@
+"""Build the book from the stored outputs: `python -m tools.book [--output FOLDER]`. A warning is an error."""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tools.environment import ROOT, environment
+
+
+def build(source: Path = ROOT, output: Path = ROOT) -> tuple[Path, str]:
+    """Build `output`/_build/html from nothing; return its first page, and what went wrong ("" when nothing did)."""
+    html = output / "_build" / "html"
+    shutil.rmtree(html, ignore_errors=True)  # a page that no longer exists must not survive
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(source)]
+    command += ["--path-output", str(output), "--all", "--warningiserror", "--keep-going", "--quiet"]
+    with tempfile.TemporaryDirectory() as home:
+        done = subprocess.run(
+            command, cwd=source, env=environment(home), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+    page = html / "index.html"
+    failed = done.returncode != 0 or not page.exists()
+    return page, done.stdout or "the build ended without a page" if failed else ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--output", type=Path, default=ROOT, help="the folder that receives _build (default: here)")
+    output = parser.parse_args().output.resolve()
+    start = time.perf_counter()
+    page, complaint = build(output=output)
+    if complaint:
+        print(complaint, file=sys.stderr)
+        print("The book was not built cleanly: every warning above is an error.", file=sys.stderr)
+        return 1
+    print(f"The book is built ({time.perf_counter() - start:.0f} s). Open {page.as_uri()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

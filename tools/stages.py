@@ -1,0 +1,121 @@
+"""Every check of the project, one stage after the other: `python -m tools.stages [--only STAGE] [NOTEBOOK …]`.
+
+All stages run even when an early one fails; a summary ends the run. WORKERS sets how many processes share the tests.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import NamedTuple
+
+from tools.environment import ROOT, chapters, environment
+
+GATES = ["tests/test_house.py", "tests/test_notebooks.py", "tests/test_gates.py", "tests/test_tools.py"]
+BROWSER = ["tests/test_book.py"]
+
+
+class Outcome(NamedTuple):
+    """What one stage came to."""
+
+    passed: int
+    failed: int
+    skipped: int = 0
+
+
+def workers() -> int:
+    """One process a core, at most eight."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return int(os.environ.get("WORKERS", min(cores, 8)))
+
+
+class Stages:
+    """The stages by name; each runs its commands and returns an Outcome."""
+
+    def __init__(self, folder: Path, notebooks: list[str]):
+        self.folder = folder
+        self.notebooks = notebooks or [str(path.relative_to(ROOT)) for path in chapters()]
+        self.exercises = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/test_exercise*.py"))
+        self.environment = environment(folder / "home")
+        self.all = {
+            "lint": self.lint,
+            "gates": lambda: self.pytest(*GATES),
+            "unit": self.unit,
+            "exercises": lambda: self.pytest(*self.exercises),
+            "notebooks": self.strict,
+            "book": lambda: self.commands(["tools.book"]),
+            "browser": self.browser,
+        }
+
+    def lint(self) -> Outcome:
+        return self.commands(["ruff", "check", "--quiet"], ["ruff", "format", "--check", "--quiet"])
+
+    def unit(self) -> Outcome:
+        elsewhere = [f"--ignore={path}" for path in [*GATES, *BROWSER, *self.exercises]]
+        return self.pytest("tests", *elsewhere)
+
+    def strict(self) -> Outcome:
+        nbval = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=300", "-p", "tools.strict"]
+        return self.pytest(*nbval, "--nbval-sanitize-with=tools/sanitize.cfg", "--dist=loadscope", *self.notebooks)
+
+    def browser(self) -> Outcome:
+        self.environment["BOOK_IS_BUILT"] = "1"  # by the stage before this one
+        return self.pytest(*BROWSER)
+
+    def commands(self, *commands: list[str]) -> Outcome:
+        codes = [self.run(*command) for command in commands]
+        return Outcome(passed=codes.count(0), failed=len(codes) - codes.count(0))
+
+    def pytest(self, *arguments: str) -> Outcome:
+        report = self.folder / "report.xml"
+        report.unlink(missing_ok=True)
+        code = self.run("pytest", "-q", f"-n{workers()}", f"--junitxml={report}", *arguments)
+        if not report.exists():
+            return Outcome(0, 1)
+        suite = ElementTree.parse(report).getroot().find("testsuite")
+        tests, errors, failures, skipped = (int(suite.get(k)) for k in ("tests", "errors", "failures", "skipped"))
+        failed = errors + failures or int(code != 0)  # nothing collected is a failure too
+        return Outcome(max(tests - failed - skipped, 0), failed, skipped)
+
+    def run(self, module: str, *arguments: str) -> int:
+        return subprocess.run([sys.executable, "-m", module, *arguments], cwd=ROOT, env=self.environment).returncode
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", action="append", help="run only this stage (may be given again)")
+    parser.add_argument("notebooks", nargs="*", help="re-run only these notebooks")
+    options = parser.parse_args()
+    outcomes: dict[str, Outcome] = {}
+    seconds: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        stages = Stages(Path(folder), options.notebooks).all
+        unknown = set(options.only or []) - set(stages)
+        if unknown:
+            parser.error(f"expected stages among {', '.join(stages)}; got {', '.join(sorted(unknown))}")
+        for name in options.only or stages:
+            print(f"\n== {name}", flush=True)
+            start = time.perf_counter()
+            outcomes[name] = stages[name]()
+            seconds[name] = time.perf_counter() - start
+    return summary(outcomes, seconds)
+
+
+def summary(outcomes: dict[str, Outcome], seconds: dict[str, float]) -> int:
+    """Print a line for each stage and the total; return the exit status."""
+    print("\n== summary")
+    for name, (passed, failed, skipped) in outcomes.items():
+        counts = f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")
+        print(f"{'FAILED' if failed else 'ok':<7}{name:<11}{seconds[name]:7.1f} s   {counts}")
+    print(f"{'':<18}{sum(seconds.values()):7.1f} s   in all")
+    failed = sum(outcome.failed for outcome in outcomes.values())
+    print(f"{sum(outcome.passed for outcome in outcomes.values())} passed, {failed} failed", flush=True)
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
