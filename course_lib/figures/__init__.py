@@ -1,0 +1,25 @@
+"""What draws: plots, heat maps, interactive figures, the attention view. It knows arrays and strings, never models."""
+
+from course_lib.figures.attention_view import attention_view
+from course_lib.figures.display import show
+from course_lib.figures.explore import explore
+from course_lib.figures.heatmap import heatmap, heatmaps
+from course_lib.figures.style import ACCENT, EXTRA, INK, KEY, MASK, PALETTE, QUERY, VALUE, apply_style, new_figure
+
+__all__ = [
+    "ACCENT",
+    "EXTRA",
+    "INK",
+    "KEY",
+    "MASK",
+    "PALETTE",
+    "QUERY",
+    "VALUE",
+    "apply_style",
+    "attention_view",
+    "explore",
+    "heatmap",
+    "heatmaps",
+    "new_figure",
+    "show",
+]

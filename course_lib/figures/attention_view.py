@@ -1,0 +1,108 @@
+"""`attention_view`: pick a layer and a head, move over the tokens, see where each one looks."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from course_lib.figures.arrays import as_allowed, as_array, as_tokens
+from course_lib.figures.page import CSS, script
+from course_lib.figures.svg import check_size, checked_alt
+
+
+class AttentionView:
+    """Attention weights as data, and the page that shows them: text form and HTML form."""
+
+    def __init__(self, queries: list[str], keys: list[str], weights: np.ndarray, start: dict, alt: str, hidden):
+        self.queries, self.keys, self.weights = queries, keys, weights
+        self.start, self.alt, self.hidden = start, alt, hidden
+
+    def __repr__(self) -> str:
+        n_layers, n_heads, q_len, k_len = self.weights.shape
+        return f"Attention view: {self.alt} Layers: {n_layers}, heads: {n_heads}, queries: {q_len}, keys: {k_len}."
+
+    def _repr_html_(self) -> str:
+        return _page(self)
+
+
+def attention_view(
+    tokens: Sequence[str],
+    weights,
+    *,
+    alt: str,
+    keys: Sequence[str] | None = None,
+    mask=None,
+    layer: int = 0,
+    head: int = 0,
+    query: int = 0,
+) -> AttentionView:
+    """Let the reader pick layer, head and query token, and see its weights as lines and as numbers.
+
+    `weights` has shape (q_len, k_len), (n_heads, q_len, k_len) or (n_layers, n_heads, q_len, k_len). `tokens` are the
+    queries, and the keys too unless `keys` names others (cross-attention). `mask` (q_len, k_len), True = may attend.
+    `layer`, `head` and `query` are shown first. Weights are stored with three decimals; at most 300 KB.
+
+    >>> from course_lib.figures import attention_view
+    >>> attention_view(["the", "cat"], [[0.9, 0.1], [0.4, 0.6]], alt="Each word looks mostly at itself.")
+    Attention view: Each word looks mostly at itself. Layers: 1, heads: 1, queries: 2, keys: 2.
+    """
+    alt = checked_alt(alt)
+    values = as_array(weights, "weights")
+    if values.ndim not in (2, 3, 4) or 0 in values.shape:
+        raise ValueError(
+            f"expected weights: (q_len, k_len), (n_heads, q_len, k_len) or (n_layers, n_heads, q_len, k_len), "
+            f"got shape {values.shape}. Pick one sentence of the batch, and stack layers: torch.stack(layers)[:, 0]."
+        )
+    if values.min() < -1e-3 or values.max() > 1 + 1e-3:
+        raise ValueError(
+            f"expected weights: between 0 and 1, got {values.min():.3g} to {values.max():.3g}. "
+            "Pass the weights after the softmax, not the scores."
+        )
+    values = values.reshape((1,) * (4 - values.ndim) + values.shape)
+    n_layers, n_heads, q_len, k_len = values.shape
+    queries = as_tokens(tokens, q_len, "tokens")
+    keys = as_tokens(tokens if keys is None else keys, k_len, "keys")
+    start = {"layer": layer, "head": head, "query": query}
+    for (name, at), count in zip(start.items(), (n_layers, n_heads, q_len), strict=True):
+        if not 0 <= at < count:
+            raise ValueError(f"expected {name}: 0 to {count - 1}, got {at}. Counting starts at 0.")
+    view = AttentionView(queries, keys, values, start, alt, ~as_allowed(mask, (q_len, k_len)))
+    check_size(view._repr_html_(), "Show fewer layers or heads, or a shorter sentence.")
+    return view
+
+
+def _page(view: AttentionView) -> str:
+    """A table of the first head shown, which the script replaces by the picture to move in."""
+    data = {
+        "queries": view.queries,
+        "keys": view.keys,
+        "start": list(view.start.values()),
+        # thousandths: whole numbers are short, and equal on every processor
+        "weights": np.rint(view.weights * 1000).astype(int).tolist(),
+        "hidden": view.hidden.astype(int).tolist() if view.hidden.any() else None,
+    }
+    text = escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    key = "a" + hashlib.sha256((view.alt + text).encode()).hexdigest()[:10]
+    return (
+        f'<div class="course-figure course-attention" role="group" aria-label="{escape(view.alt)}" '
+        f'data-course="{key}" data-attention="{text}">{CSS}{_table(view)}</div>{script("attention_view.js", key)}'
+    )
+
+
+def _table(view: AttentionView) -> str:
+    layer, head, _ = view.start.values()
+    rows = "".join(
+        f'<tr><th scope="row">{escape(query)}</th>'
+        + "".join(
+            f"<td>{'masked' if hidden else f'{weight:.2f}'}</td>" for weight, hidden in zip(weights, hides, strict=True)
+        )
+        + "</tr>"
+        for query, weights, hides in zip(view.queries, view.weights[layer, head], view.hidden, strict=True)
+    )
+    heads = "".join(f'<th scope="col">{escape(key)}</th>' for key in view.keys)
+    return (
+        f'<div class="course-still"><table><caption>Layer {layer}, head {head}: rows are queries, columns are keys.'
+        f"</caption><thead><tr><td></td>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )

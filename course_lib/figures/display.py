@@ -1,0 +1,38 @@
+"""`show`: the one way a figure gets into a notebook."""
+
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+from course_lib.figures.page import CSS
+from course_lib.figures.svg import check_size, checked_alt, figure_to_svg
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A drawn figure: its text form is the alternative text, its HTML form the picture itself."""
+
+    alt: str
+    picture: str
+
+    def __repr__(self) -> str:
+        return f"Figure: {self.alt}"
+
+    def _repr_html_(self) -> str:
+        return f'<figure class="course-figure">{CSS}{self.picture}</figure>'
+
+
+def show(fig: Figure, *, alt: str) -> Shown:
+    """Show a matplotlib figure as a picture that follows the page's theme; `alt` says it in words.
+
+    Put it on the last line of a cell. ValueError when `alt` is empty or the picture weighs more than 300 KB.
+
+    >>> from course_lib.figures import new_figure, show
+    >>> fig, ax = new_figure(4, 3)
+    >>> _ = ax.plot([0, 1, 2], [0, 1, 4])
+    >>> show(fig, alt="A curve that rises from 0 to 4.")
+    Figure: A curve that rises from 0 to 4.
+    """
+    picture = figure_to_svg(fig, alt)
+    advice = "Draw fewer points, or give the artist with many points rasterized=True."
+    return Shown(checked_alt(alt), check_size(picture, advice))

@@ -1,0 +1,100 @@
+"""One look for every figure: colors by meaning, text as large as the page's, ink that follows the theme."""
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, told apart by color-blind readers. A color has one meaning in the whole course.
+QUERY = "#0072B2"  # blue
+KEY = "#D55E00"  # vermillion
+VALUE = "#009E73"  # green
+MASK = "#999999"  # what may not be seen
+ACCENT = "#CC79A7"  # purple: a fourth curve
+EXTRA = "#56B4E9"  # sky blue: a fifth curve
+PALETTE = (QUERY, KEY, VALUE, ACCENT, EXTRA, MASK)
+
+# Black is the ink: `show` turns it into the page's own text color, so it is light on a dark page.
+INK = "#000000"
+
+# Perceptually uniform, readable by color-blind readers; low is dark, high is bright, on any page.
+SEQUENTIAL = "viridis"
+
+# Sizes in points; 12 points are 16 pixels, the text size of the page.
+STYLE = {
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "font.family": ["DejaVu Sans"],
+    "font.size": 12,
+    "axes.titlesize": 12,
+    "axes.labelsize": 12,
+    "xtick.labelsize": 12,
+    "ytick.labelsize": 12,
+    "legend.fontsize": 12,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": mpl.cycler(color=PALETTE),
+    "axes.unicode_minus": True,
+    "lines.linewidth": 2.0,
+    "grid.color": MASK,
+    "grid.linewidth": 0.6,
+    "hatch.color": MASK,
+    "hatch.linewidth": 1.0,
+    "image.cmap": SEQUENTIAL,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "course",
+}
+
+
+def apply_style() -> None:
+    """Make the course's style the one matplotlib uses from now on; `new_figure` does it for you."""
+    mpl.rcParams.update(STYLE)
+
+
+def new_figure(width: float = 6.0, height: float = 3.5, rows: int = 1, cols: int = 1, **options):
+    """An empty figure in the course's style and its axes: one `Axes`, or an array of them for several panels.
+
+    `width` and `height` are inches of the whole figure (1 inch = 96 pixels; a page is about 7 inches wide).
+    `options` go to `Figure.subplots` (`sharex=True`, `width_ratios=[2, 1]`, …). The figure lies outside of
+    pyplot: nothing has to be closed.
+
+    >>> fig, ax = new_figure(4, 3)
+    >>> fig, axes = new_figure(6, 3, cols=2)
+    >>> axes.shape
+    (2,)
+    """
+    apply_style()
+    fig = Figure(figsize=(width, height), layout="constrained")
+    return fig, fig.subplots(rows, cols, **options)
+
+
+def ink_on(color) -> str:
+    """Near-black or white: the one that reads better on `color` (WCAG contrast ratio).
+
+    >>> ink_on("#440154"), ink_on("#fde725")
+    ('#ffffff', '#111111')
+    """
+    light, dark = contrast("#ffffff", color), contrast("#111111", color)
+    return "#ffffff" if light > dark else "#111111"
+
+
+def contrast(one, other) -> float:
+    """The WCAG contrast ratio of two colors, 1 (same) to 21 (black on white).
+
+    >>> round(contrast("#000000", "#ffffff"))
+    21
+    """
+    a, b = sorted((_luminance(one), _luminance(other)))
+    return (b + 0.05) / (a + 0.05)
+
+
+def _luminance(color) -> float:
+    rgb = np.array(mpl.colors.to_rgb(color))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
