@@ -34,12 +34,18 @@ def masked_softmax(
 ) -> Float[Tensor, "*batch q_len k_len"]:
     """Softmax over the keys (last axis) that the mask lets through; a row with nothing to see is all zeros.
 
-    `mask` has any shape that broadcasts to that of `scores`.
+    `mask` has any shape that broadcasts to that of `scores`. TypeError when it is not boolean.
 
     >>> masked_softmax(torch.tensor([[0.0, 0.0, 9.0]]), torch.tensor([True, True, False]))
     tensor([[0.5000, 0.5000, 0.0000]])
     """
     if mask is None:
         return scores.softmax(dim=-1)
-    weights = scores.masked_fill(~mask, float("-inf")).softmax(dim=-1)
+    if mask.dtype != torch.bool:
+        raise TypeError(
+            f"expected a boolean mask, True = may attend, got {mask.dtype}: "
+            "write mask.bool() for zeros and ones, mask == 0 for a mask of 0 and -inf made to be added"
+        )
+    lowest = torch.finfo(scores.dtype).min  # exp gives 0, as for -inf, but a row of nothing else gives no NaN
+    weights = scores.masked_fill(~mask, lowest).softmax(dim=-1)
     return weights.masked_fill(~mask, 0.0)
