@@ -1,0 +1,122 @@
+"""Checkpoints that survive: written whole or not at all, checked when read, the newest sound one found."""
+
+import hashlib
+import io
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_MAGIC = b"course_lib checkpoint 1\n"
+
+
+class DamagedCheckpoint(ValueError):
+    """A file that is no checkpoint, or not the whole of one."""
+
+
+def save_checkpoint(path: str | os.PathLike, state: dict[str, Any]) -> None:
+    """Write `state` (tensors, numbers, strings, lists, dictionaries) so that a reader sees all of it or nothing.
+
+    A temporary file in the same folder gets the content and a checksum, reaches the disk, and takes the name in one
+    step: a process killed at any moment leaves the old file or the new one.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_checkpoint(Path(folder) / "a.pt", {"step": 3})
+    ...     load_checkpoint(Path(folder) / "a.pt")
+    {'step': 3}
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    content = buffer.getvalue()
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(_MAGIC + hashlib.sha256(content).digest() + content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def load_checkpoint(path: str | os.PathLike, device: Any = "cpu") -> dict[str, Any]:
+    """Read what `save_checkpoint` wrote; a torn, changed or foreign file raises DamagedCheckpoint."""
+    raw = Path(path).read_bytes()
+    digest, content = raw[len(_MAGIC) : len(_MAGIC) + 32], raw[len(_MAGIC) + 32 :]
+    if not raw.startswith(_MAGIC):
+        raise DamagedCheckpoint(
+            f"expected a checkpoint of this course, got {Path(path).name}, which begins otherwise: choose another file"
+        )
+    if hashlib.sha256(content).digest() != digest:
+        raise DamagedCheckpoint(
+            f"expected the content that the checksum of {Path(path).name} names, got {len(content)} other bytes: "
+            "the file is torn or was changed; use the checkpoint before it"
+        )
+    return torch.load(io.BytesIO(content), map_location=device, weights_only=True)
+
+
+class CheckpointFolder:
+    """A folder of numbered checkpoints, `step-00000100.pt`; the newest `keep` stay.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoints = CheckpointFolder(folder, keep=2)
+    ...     for step in (100, 200, 300):
+    ...         checkpoints.save(step, {"step": step})
+    ...     [path.name for path in checkpoints.paths()], checkpoints.load_newest()
+    (['step-00000200.pt', 'step-00000300.pt'], {'step': 300})
+    """
+
+    def __init__(self, folder: str | os.PathLike, keep: int = 3):
+        if keep < 1:
+            raise ValueError(f"expected keep of at least 1, got {keep}: one checkpoint must stay")
+        self.folder = Path(folder)
+        self.keep = keep
+
+    def paths(self) -> list[Path]:
+        """The checkpoints, oldest first."""
+        return sorted(self.folder.glob("step-*.pt"))
+
+    def save(self, step: int, state: dict[str, Any]) -> None:
+        """Save, then remove what is older than the newest `keep`, and what killed runs left half written."""
+        save_checkpoint(self.folder / f"step-{step:08d}.pt", state)
+        for path in [*self.paths()[: -self.keep], *self.folder.glob(".step-*.tmp")]:
+            path.unlink(missing_ok=True)
+
+    def load_newest(self, device: Any = "cpu") -> dict[str, Any] | None:
+        """The newest sound checkpoint, or None where there is none; says which damaged ones it passed over."""
+        for path in reversed(self.paths()):
+            try:
+                return load_checkpoint(path, device)
+            except DamagedCheckpoint as error:
+                print(f"Passing over a checkpoint: {error}")
+        return None
+
+
+def average_weights(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of several models' `state_dict`s, as the paper takes it over its last checkpoints.
+
+    Whole numbers (counters) are taken from the last. Source: Vaswani et al. 2017, section 6.1.
+
+    >>> average_weights([{"w": torch.tensor([1.0])}, {"w": torch.tensor([3.0])}])
+    {'w': tensor([2.])}
+    """
+    if not states:
+        raise ValueError("expected at least one state_dict, got none: pass the checkpoints to average")
+    if any(state.keys() != states[0].keys() for state in states):
+        raise ValueError("expected state_dicts of one model, got different names: average checkpoints of one run")
+    mean = {}
+    for name, last in states[-1].items():
+        if last.is_floating_point():
+            mean[name] = torch.stack([state[name].double() for state in states]).mean(dim=0).to(last.dtype)
+        else:
+            mean[name] = last
+    return mean

@@ -1,0 +1,224 @@
+"""The training loop: it can be killed and continued, and run on one process or many."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, distributed, nn
+from torch.nn.parallel import DistributedDataParallel
+from tqdm.auto import tqdm
+
+from course_lib.checkpoint import CheckpointFolder
+from course_lib.tokens import PAD
+from course_lib.training import TrainingSettings, plain_loss
+
+
+class NotFinite(RuntimeError):
+    """The loss or the gradient became NaN or infinite."""
+
+
+@dataclass
+class TrainingState:
+    """Where a training stands: all of it goes into a checkpoint. `index` counts the done batches of `epoch`.
+
+    `seconds` were spent on updates, evaluation and checkpoints aside; `tokens` are real target tokens. `curve` has a
+    point for every evaluation.
+    """
+
+    step: int = 0
+    epoch: int = 0
+    index: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    best_val: float = math.inf
+    since_best: int = 0
+    curve: list[dict[str, float]] = field(default_factory=list)
+
+
+class _LossModule(nn.Module):
+    """The model with its loss as one forward pass: what DistributedDataParallel wraps."""
+
+    def __init__(self, model: nn.Module, loss: Callable[..., Tensor]):
+        super().__init__()
+        self.model, self.loss = model, loss
+
+    def forward(self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor, smoothing: float) -> Tensor:
+        return self.loss(self.model, src, tgt_in, tgt_out, smoothing, reduction="sum")
+
+
+class Trainer:
+    """Train `model` on the batches of `epochs(0)`, `epochs(1)`, …; continue where the newest checkpoint stands.
+
+    `epochs(number)` gives an epoch's batches (with `src`, `tgt_in`, `tgt_out`), the same ones at every call. A run by
+    `steps` that is killed and started again ends with the weights of an uninterrupted one. `loss` has the signature
+    of `plain_loss`. Under `torchrun` every process takes its share of the rows of each batch, and the gradient is that
+    of the whole batch.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        epochs: Callable[[int], Sequence[Any]],
+        settings: TrainingSettings,
+        val_batches: Sequence[Any] = (),
+        folder: Any = None,
+        loss: Callable[..., Tensor] = plain_loss,
+        quiet: bool = False,
+    ):
+        self.model, self.epochs, self.settings, self.val_batches = model, epochs, settings, val_batches
+        self.state = TrainingState()
+        self.device = next(model.parameters()).device
+        self.rank = distributed.get_rank() if distributed.is_initialized() else 0
+        self.world = distributed.get_world_size() if distributed.is_initialized() else 1
+        self.quiet = quiet or self.rank > 0
+        self.optimizer = torch.optim.AdamW(
+            model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, weight_decay=settings.weight_decay, fused=True
+        )
+        self.checkpoints = CheckpointFolder(folder) if folder is not None else None
+        module = _LossModule(model, loss)
+        self.loss = DistributedDataParallel(module) if self.world > 1 else module
+
+    def run(self) -> TrainingState:
+        """Train until updates, time or patience are used up. Ctrl-C and errors, too, leave a checkpoint behind."""
+        torch.manual_seed(self.settings.seed + self.rank)
+        self._resume()
+        bar = tqdm(total=100, disable=self.quiet or None, bar_format="{desc}{percentage:3.0f}% |{bar}| {elapsed}")
+        try:
+            for batch in self._batches():
+                self._update(batch)
+                bar.update(100 * self.progress - bar.n)
+                if self.state.step % self.settings.evaluate_every == 0:
+                    bar.set_description_str(self._evaluate())
+                if self.state.step % self.settings.checkpoint_every == 0:
+                    self._save()
+        except KeyboardInterrupt:
+            print(f"Stopped after update {self.state.step}; run the same again to go on from here.")
+        finally:
+            bar.close()
+            self._save()
+        return self.state
+
+    @property
+    def progress(self) -> float:
+        """The share of the training that is done, 0 … 1."""
+        settings, state = self.settings, self.state
+        return min(state.step / settings.steps if settings.steps else state.seconds / settings.seconds, 1.0)
+
+    def _batches(self) -> Iterator[Any]:
+        while True:
+            batches = self.epochs(self.state.epoch)
+            if not len(batches):
+                raise ValueError("expected at least one batch an epoch, got none: is the corpus empty?")
+            for batch in batches[self.state.index :]:
+                if self.progress >= 1 or self._out_of_patience():
+                    return
+                yield batch
+            self.state.epoch, self.state.index = self.state.epoch + 1, 0
+
+    def _out_of_patience(self) -> bool:
+        return self.settings.patience is not None and self.state.since_best >= self.settings.patience
+
+    def _update(self, batch: Any) -> None:
+        """One step down the gradient of the whole batch, of which this process computes its rows."""
+        begun = time.perf_counter()
+        state, settings = self.state, self.settings
+        self.model.train()
+        real = int((batch.tgt_out != PAD).sum())
+        ahead = state.step + 1
+        # When this update will end is not known: a little is added to the time so far, lest the first rate be 0.
+        progress = ahead / settings.steps if settings.steps else (state.seconds + 0.05) / settings.seconds
+        rate = settings.learning_rate(ahead, min(progress, 1.0))
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        loss = self._forward(self._share(batch)) * (self.world / max(real, 1))
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
+        if not math.isfinite(float(loss.detach()) + float(norm)):
+            raise NotFinite(self._where(float(loss.detach()), rate))
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        state.step, state.index, state.tokens = ahead, state.index + 1, state.tokens + real
+        state.seconds += self._agreed(time.perf_counter() - begun)
+
+    def _forward(self, batch: tuple[Tensor, Tensor, Tensor]) -> Tensor:
+        half = self.settings.precision == "bfloat16"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=half):
+            return self.loss(*(part.to(self.device) for part in batch), self.settings.label_smoothing)
+
+    def _share(self, batch: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """This process's rows of a batch; where there are fewer rows than processes, a row that counts for nothing."""
+        rows = slice(self.rank, None, self.world)
+        src, tgt_in, tgt_out = (part[rows] for part in (batch.src, batch.tgt_in, batch.tgt_out))
+        if len(src):
+            return src, tgt_in, tgt_out
+        return batch.src[:1], batch.tgt_in[:1], torch.full_like(batch.tgt_out[:1], PAD)
+
+    def _agreed(self, seconds: float) -> float:
+        """The first process's clock, so that all stop at the same update."""
+        if self.world == 1:
+            return seconds
+        clock = torch.tensor([seconds], device=self.device)
+        distributed.broadcast(clock, src=0)
+        return clock.item()
+
+    def _where(self, loss: float, rate: float) -> str:
+        bad = [n for n, p in self.model.named_parameters() if p.grad is not None and not p.grad.isfinite().all()]
+        first = f", first in the gradient of {bad[0]} (of {len(bad)} parameters)" if bad else ""
+        return (
+            f"expected a finite loss and gradient, got loss {loss} at update {self.state.step + 1}, batch "
+            f"{self.state.index} of epoch {self.state.epoch}, learning rate {rate:.2g}{first}: lower the peak rate, "
+            "lengthen the warm-up, or look at that batch; the weights are those before this update"
+        )
+
+    @torch.no_grad()
+    def _evaluate(self) -> str:
+        """Validation loss in nats a token, without smoothing; a point on the curve; the text beside the bar."""
+        state = self.state
+        point = {"step": state.step, "seconds": round(state.seconds, 2), "tokens": state.tokens}
+        if self.val_batches:
+            self.model.eval()
+            total = count = 0.0
+            for batch in self.val_batches:
+                parts = (part.to(self.device) for part in (batch.src, batch.tgt_in, batch.tgt_out))
+                module = self.loss.module if self.world > 1 else self.loss
+                total += module(*parts, 0.0).item()
+                count += (batch.tgt_out != PAD).sum().item()
+            point["val_loss"] = total / max(count, 1)
+            improved = point["val_loss"] < state.best_val
+            state.best_val = min(state.best_val, point["val_loss"])
+            state.since_best = 0 if improved else state.since_best + 1
+        state.curve.append(point)
+        return f"validation loss {point['val_loss']:.3f} " if "val_loss" in point else ""
+
+    def _save(self) -> None:
+        if self.checkpoints is not None and self.rank == 0:
+            content = {
+                "model": self.model.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "state": asdict(self.state),
+                "settings": asdict(self.settings),
+                "random": torch.get_rng_state(),
+            }
+            self.checkpoints.save(self.state.step, content)
+
+    def _resume(self) -> None:
+        content = self.checkpoints.load_newest(self.device) if self.checkpoints is not None else None
+        if content is None:
+            return
+        saved, mine = content["settings"], asdict(self.settings)
+        changed = [
+            name for name in mine if saved.get(name) != mine[name] and name not in ("steps", "seconds", "patience")
+        ]
+        if changed:
+            was = ", ".join(f"{name}={saved.get(name)!r}" for name in changed)
+            raise ValueError(
+                f"expected the settings of the checkpoint ({was}), got others: use the same ones, or another folder"
+            )
+        self.model.load_state_dict(content["model"])
+        self.optimizer.load_state_dict(content["optimizer"])
+        self.state = TrainingState(**content["state"])
+        if self.rank == 0:
+            torch.set_rng_state(content["random"].cpu())

@@ -1,0 +1,93 @@
+"""Checkpoints: whole or not at all."""
+
+import pytest
+import torch
+
+from course_lib.checkpoint import (
+    CheckpointFolder,
+    DamagedCheckpoint,
+    average_weights,
+    load_checkpoint,
+    save_checkpoint,
+)
+
+STATE = {"model": {"w": torch.arange(6.0).view(2, 3)}, "step": 7, "curve": [{"loss": 1.5}]}
+
+
+@pytest.fixture
+def path(tmp_path):
+    save_checkpoint(tmp_path / "step-00000007.pt", STATE)
+    return tmp_path / "step-00000007.pt"
+
+
+def test_round_trip(path):
+    found = load_checkpoint(path)
+    assert torch.equal(found["model"]["w"], STATE["model"]["w"])
+    assert (found["step"], found["curve"]) == (7, [{"loss": 1.5}])
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("length", [0, 1, 23, 24, 40, 56, 200, -1])
+def test_torn_file_is_refused(path, length):
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises(DamagedCheckpoint, match=r"step-00000007\.pt"):
+        load_checkpoint(path)
+
+
+def test_changed_byte_is_refused(path):
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+    with pytest.raises(DamagedCheckpoint, match="the file is torn or was changed; use the checkpoint before it"):
+        load_checkpoint(path)
+
+
+def test_foreign_file_is_refused(tmp_path):
+    torch.save({"w": torch.ones(1)}, tmp_path / "other.pt")
+    with pytest.raises(DamagedCheckpoint, match=r"expected a checkpoint of this course, got other\.pt, which begins"):
+        load_checkpoint(tmp_path / "other.pt")
+
+
+def test_failed_write_leaves_the_old_file(path):
+    with pytest.raises(Exception, match="pickle"):
+        save_checkpoint(path, {"model": lambda: None})
+    assert load_checkpoint(path)["step"] == 7
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_newest_sound_checkpoint_is_used(tmp_path, capsys):
+    folder = CheckpointFolder(tmp_path)
+    assert folder.load_newest() is None
+    for step in (1, 2, 3):
+        folder.save(step, {"step": step})
+    folder.paths()[-1].write_bytes(b"torn")
+    assert folder.load_newest() == {"step": 2}
+    assert (
+        "Passing over a checkpoint: expected a checkpoint of this course, got step-00000003.pt"
+        in capsys.readouterr().out
+    )
+
+
+def test_old_checkpoints_and_remains_are_removed(tmp_path):
+    folder = CheckpointFolder(tmp_path, keep=2)
+    (tmp_path / ".step-00000001.pt.abc.tmp").write_bytes(b"half")
+    for step in (1, 2, 10_000, 30):
+        folder.save(step, {"step": step})
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["step-00000030.pt", "step-00010000.pt"]
+    with pytest.raises(ValueError, match="expected keep of at least 1, got 0: one checkpoint must stay"):
+        CheckpointFolder(tmp_path, keep=0)
+
+
+def test_average_of_weights():
+    models = [torch.nn.BatchNorm1d(3).double() for _ in range(4)]
+    for number, model in enumerate(models):
+        torch.nn.init.constant_(model.weight, number)
+        model.num_batches_tracked += number
+    mean = average_weights([model.state_dict() for model in models])
+    assert mean["weight"].tolist() == [1.5] * 3
+    assert mean["num_batches_tracked"] == 3
+    models[0].load_state_dict(mean)
+    with pytest.raises(ValueError, match="expected at least one state_dict, got none"):
+        average_weights([])
+    with pytest.raises(ValueError, match="expected state_dicts of one model, got different names"):
+        average_weights([{"a": torch.ones(1)}, {"b": torch.ones(1)}])

@@ -1,0 +1,254 @@
+"""The training loop: it learns, stops, survives being killed, and is the same on one process and on two."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.checkpoint import CheckpointFolder
+from course_lib.tokens import BOS, EOS, PAD
+from course_lib.trainer import NotFinite, Trainer
+from course_lib.training import TrainingSettings
+
+
+@dataclass
+class Batch:
+    src: torch.Tensor
+    tgt_in: torch.Tensor
+    tgt_out: torch.Tensor
+
+
+class Tiny(nn.Module):
+    """Predicts each target token from the source token at its place and the token before; has dropout."""
+
+    def __init__(self, vocab_size=11, dropout=0.1):
+        super().__init__()
+        self.src, self.tgt = nn.Embedding(vocab_size, 8), nn.Embedding(vocab_size, 8)
+        self.dropout, self.output = nn.Dropout(dropout), nn.Linear(8, vocab_size)
+
+    def forward(self, src, tgt_in):
+        return self.output(self.dropout(self.src(src) + self.tgt(tgt_in)))
+
+
+def epochs(number):
+    """Copying: 4 batches an epoch, rows of different lengths."""
+    generator = torch.Generator().manual_seed(number)
+    batches = []
+    for rows in (3, 2, 5, 1):
+        words = torch.randint(3, 11, (rows, 6), generator=generator)
+        words[:, -1] = EOS
+        words[0, 4:] = PAD
+        tgt_in = torch.cat([torch.full((rows, 1), BOS), words[:, :-1]], dim=1)
+        batches.append(Batch(words, tgt_in, words))
+    return batches
+
+
+def make_trainer(folder=None, seed=0, dropout=0.1, loss=None, **settings):
+    torch.manual_seed(seed)
+    settings = {"steps": 30, "peak_lr": 1e-2, "checkpoint_every": 3, "evaluate_every": 10, "seed": seed, **settings}
+    options = {} if loss is None else {"loss": loss}
+    return Trainer(
+        Tiny(dropout=dropout), epochs, TrainingSettings(**settings), epochs(99), folder, quiet=True, **options
+    )
+
+
+def weights(trainer):
+    return torch.cat([p.detach().flatten() for p in trainer.model.parameters()])
+
+
+def test_it_learns_and_draws_a_curve():
+    trainer = make_trainer(steps=300, peak_lr=3e-2, evaluate_every=100)
+    state = trainer.run()
+    losses = [point["val_loss"] for point in state.curve]
+    assert [point["step"] for point in state.curve] == [100, 200, 300]
+    assert max(losses) < 0.2 < torch.tensor(8.0).log()  # eight words: a guess costs ln 8
+    assert min(losses) == state.best_val
+    assert (state.step, 4 * state.epoch + state.index) == (300, 300)
+
+
+def test_same_seed_same_weights():
+    first, second, other = make_trainer(), make_trainer(), make_trainer(seed=1)
+    for trainer in (first, second, other):
+        trainer.run()
+    assert torch.equal(weights(first), weights(second))
+    assert not torch.equal(weights(first), weights(other))
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_interrupted_again_and_again_ends_the_same(tmp_path, seed, monkeypatch):
+    whole = make_trainer()
+    whole.run()
+    rng = random.Random(seed)
+    for _ in range(100):
+        trainer = make_trainer(tmp_path)
+        fuse = rng.randint(1, 9)
+        update = trainer._update
+
+        def burning(batch, update=update, trainer=trainer, fuse=fuse, born=[]):  # noqa: B006
+            born.append(1)
+            if len(born) == fuse:
+                trainer.checkpoints = None  # a killed process saves nothing more
+                raise Killed
+            update(batch)
+
+        trainer._update = burning
+        try:
+            trainer.run()
+            break
+        except Killed:
+            continue
+    assert trainer.state.step == 30
+    assert torch.equal(weights(trainer), weights(whole))
+    assert [p["val_loss"] for p in trainer.state.curve] == [p["val_loss"] for p in whole.state.curve]
+
+
+SCRIPT = """
+import sys, time
+sys.path.insert(0, {tests!r})
+import torch
+torch.set_num_threads(1)
+from test_trainer import make_trainer
+trainer = make_trainer({folder!r}, steps=60, checkpoint_every=1)
+update = trainer._update
+def slowly(batch):
+    time.sleep(0.02)
+    update(batch)
+trainer._update = slowly
+print("ready", flush=True)
+trainer.run()
+print("done", flush=True)
+"""
+
+
+def test_killed_by_the_system_and_continued_ends_the_same(tmp_path):
+    whole = make_trainer(steps=60, checkpoint_every=1)
+    whole.run()
+    script = SCRIPT.format(tests=str(Path(__file__).parent), folder=str(tmp_path))
+    rng = random.Random(1)
+    kills = 0
+    while kills < 3:
+        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(rng.uniform(0.05, 0.4))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kills += 1
+    steps = [int(path.stem.split("-")[1]) for path in CheckpointFolder(tmp_path).paths()]
+    assert 0 < max(steps) < 60
+    trainer = make_trainer(tmp_path, steps=60, checkpoint_every=1)
+    trainer.run()
+    assert torch.equal(weights(trainer), weights(whole))
+
+
+def test_interrupt_saves_and_says_how_to_go_on(tmp_path, capsys):
+    trainer = make_trainer(tmp_path, checkpoint_every=1000)
+    update = trainer._update
+
+    def interrupt(batch):
+        if trainer.state.step == 7:
+            raise KeyboardInterrupt
+        update(batch)
+
+    trainer._update = interrupt
+    assert trainer.run().step == 7
+    assert "Stopped after update 7; run the same again to go on from here." in capsys.readouterr().out
+    assert CheckpointFolder(tmp_path).load_newest()["state"]["step"] == 7
+
+
+def test_finished_run_is_left_as_it_is(tmp_path):
+    first = make_trainer(tmp_path)
+    first.run()
+    again = make_trainer(tmp_path)
+    assert again.run().step == 30
+    assert torch.equal(weights(first), weights(again))
+
+
+def test_other_settings_are_refused(tmp_path):
+    make_trainer(tmp_path).run()
+    with pytest.raises(ValueError, match=r"expected the settings of the checkpoint \(peak_lr=0\.01\), got others"):
+        make_trainer(tmp_path, peak_lr=0.5).run()
+    assert make_trainer(tmp_path, steps=33).run().step == 33
+
+
+def test_not_a_number_stops_and_says_where(tmp_path):
+    def poisoned(model, src, tgt_in, tgt_out, smoothing, reduction):
+        scale = float("nan") if trainer.state.step == 5 else 1.0
+        return model(src, tgt_in).sum() * scale
+
+    trainer = make_trainer(tmp_path, loss=poisoned)
+    with pytest.raises(
+        NotFinite, match=r"got loss nan at update 6, batch 1 of epoch 1, .* in the gradient of src\.weight"
+    ):
+        trainer.run()
+    assert weights(trainer).isfinite().all()
+
+
+def test_time_budget_is_kept():
+    begun = time.monotonic()
+    state = make_trainer(steps=None, seconds=0.5, evaluate_every=10_000).run()
+    assert 0.5 <= state.seconds < 1.0
+    assert time.monotonic() - begun < 5
+
+
+def test_patience_stops_early():
+    trainer = make_trainer(steps=1000, peak_lr=1e-9, evaluate_every=1, patience=3)
+    trainer.val_batches = epochs(1)
+    trainer._evaluate()
+    trainer.state.best_val = 0.0
+    assert trainer.run().step < 10
+
+
+def test_empty_corpus_is_refused():
+    trainer = make_trainer()
+    trainer.epochs = lambda number: []
+    with pytest.raises(ValueError, match="expected at least one batch an epoch, got none: is the corpus empty"):
+        trainer.run()
+
+
+def test_every_update_moves_at_a_positive_rate():
+    rates = []
+    trainer = make_trainer(steps=20)
+    step = trainer.optimizer.step
+    trainer.optimizer.step = lambda: (rates.append(trainer.optimizer.param_groups[0]["lr"]), step())
+    trainer.run()
+    assert min(rates[:-1]) > 0
+    assert max(rates) <= 1e-2
+
+
+WORKER = """
+import sys
+sys.path.insert(0, {tests!r})
+import torch
+from torch import distributed
+torch.set_num_threads(1)
+distributed.init_process_group("gloo")
+from test_trainer import make_trainer, weights
+trainer = make_trainer(dropout=0.0)
+trainer.run()
+if distributed.get_rank() == 0:
+    torch.save(weights(trainer), {out!r})
+distributed.destroy_process_group()
+"""
+
+
+def test_two_processes_do_what_one_does(tmp_path):
+    alone = make_trainer(dropout=0.0)
+    alone.run()
+    script = tmp_path / "worker.py"
+    out = str(tmp_path / "weights.pt")
+    script.write_text(WORKER.format(tests=str(Path(__file__).parent), out=out), encoding="utf-8")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    torch.testing.assert_close(torch.load(out), weights(alone), rtol=0, atol=1e-5)

@@ -1,0 +1,105 @@
+"""Loss and schedules: equal to PyTorch's and to the papers' formulas."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib.tokens import PAD
+from course_lib.training import TrainingSettings, cosine, inverse_sqrt, label_smoothed_loss, noam, plain_loss
+
+
+@given(
+    shape=st.lists(st.integers(1, 7), min_size=1, max_size=3),
+    vocab_size=st.integers(2, 11),
+    smoothing=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+    seed=st.integers(0, 99),
+)
+def test_equal_to_cross_entropy(shape, vocab_size, smoothing, seed):
+    torch.manual_seed(seed)
+    logits = torch.randn(*shape, vocab_size, dtype=torch.float64, requires_grad=True)
+    targets = torch.randint(0, vocab_size, shape)
+    targets.view(-1)[0] = vocab_size - 1 or 1  # at least one real target
+    ours = label_smoothed_loss(logits, targets, smoothing)
+    theirs = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=PAD, label_smoothing=smoothing)
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+    grads = [torch.autograd.grad(loss, logits, retain_graph=True)[0] for loss in (ours, theirs)]
+    torch.testing.assert_close(*grads, rtol=0, atol=1e-12)
+
+
+def test_length_equal_to_vocabulary_is_not_mixed_up():
+    logits, targets = torch.randn(2, 5, 5, dtype=torch.float64), torch.randint(1, 5, (2, 5))
+    theirs = F.cross_entropy(logits.transpose(1, 2), targets)
+    torch.testing.assert_close(label_smoothed_loss(logits, targets, 0.0), theirs)
+
+
+def test_pads_change_nothing():
+    logits, targets = torch.randn(2, 3, 7), torch.randint(1, 7, (2, 3))
+    longer = torch.cat([logits, torch.randn(2, 4, 7)], dim=1), F.pad(targets, (0, 4), value=PAD)
+    torch.testing.assert_close(label_smoothed_loss(*longer), label_smoothed_loss(logits, targets))
+
+
+def test_nothing_but_pads_costs_nothing():
+    logits = torch.randn(2, 3, 7, requires_grad=True)
+    loss = label_smoothed_loss(logits, torch.full((2, 3), PAD))
+    loss.backward()
+    assert loss == 0
+    assert (logits.grad == 0).all()
+
+
+def test_sum_is_the_mean_times_the_real_targets():
+    class Table(torch.nn.Embedding):
+        def forward(self, src, tgt_in):
+            return super().forward(tgt_in)
+
+    model, targets = Table(7, 7), torch.tensor([[3, 4, PAD], [5, PAD, PAD]])
+    mean, total = (plain_loss(model, targets, targets, targets, 0.1, reduction) for reduction in ("mean", "sum"))
+    torch.testing.assert_close(total, 3 * mean)
+
+
+def test_noam_peaks_at_the_end_of_the_warm_up():
+    rates = [noam(step, 512, 100) for step in range(1, 500)]
+    assert rates.index(max(rates)) == 99
+    assert max(rates) == pytest.approx((512 * 100) ** -0.5)
+    assert rates[0] == pytest.approx(max(rates) / 100)
+    with pytest.raises(ValueError, match="expected a step counted from 1, got 0: the rate of update 0 does not exist"):
+        noam(0, 512, 100)
+
+
+@given(step=st.integers(1, 10_000), warmup=st.integers(1, 1_000), d_model=st.integers(1, 1_024))
+def test_inverse_sqrt_is_noam_with_its_peak_named(step, warmup, d_model):
+    assert inverse_sqrt(step, (d_model * warmup) ** -0.5, warmup) == pytest.approx(noam(step, d_model, warmup))
+
+
+@given(progress=st.floats(0, 1), peak=st.floats(1e-5, 1))
+def test_cosine_rises_then_falls(progress, peak):
+    assert 0 <= cosine(progress, peak, 0.1) <= peak * (1 + 1e-12)
+    if progress > 0.1:
+        expected = torch.cos(torch.tensor(math.pi * (progress - 0.1) / 0.9, dtype=torch.float64)).item()
+        assert cosine(progress, peak, 0.1) == pytest.approx(peak * (1 + expected) / 2, abs=1e-12)
+    assert cosine(2.0, peak, 0.1) == pytest.approx(0, abs=1e-12)
+
+
+def test_settings_pick_the_schedule():
+    assert TrainingSettings(steps=9).learning_rate(1, 0.5) == cosine(0.5, 3e-3, 0.05)
+    settings = TrainingSettings(steps=9, schedule="noam", warmup=4, d_model=16)
+    assert settings.learning_rate(2, 0.5) == noam(2, 16, 4)
+    settings = TrainingSettings(steps=9, schedule="inverse_sqrt", warmup=4, peak_lr=0.5)
+    assert settings.learning_rate(4, 0.5) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({}, "expected one of steps and seconds, got steps=None and seconds=None: name how long"),
+        ({"steps": 1, "seconds": 1.0}, "expected one of steps and seconds, got steps=1 and seconds=1.0: name how long"),
+        ({"steps": 1, "schedule": "linear"}, "expected schedule 'cosine' or 'inverse_sqrt' or 'noam', got 'linear'"),
+        ({"steps": 1, "precision": "float16"}, "expected precision 'float32' or 'bfloat16', got 'float16'"),
+    ],
+)
+def test_impossible_settings_are_refused(fields, message):
+    with pytest.raises(ValueError, match=message):
+        TrainingSettings(**fields)
