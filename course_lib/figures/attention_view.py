@@ -1,6 +1,5 @@
 """`attention_view`: pick a layer and a head, move over the tokens, see where each one looks."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from html import escape
@@ -8,7 +7,7 @@ from html import escape
 import numpy as np
 
 from course_lib.figures.arrays import as_allowed, as_array, as_tokens
-from course_lib.figures.page import CSS, script
+from course_lib.figures.page import css, script
 from course_lib.figures.svg import check_size, checked_alt
 
 
@@ -84,10 +83,12 @@ def _page(view: AttentionView) -> str:
         "hidden": view.hidden.astype(int).tolist() if view.hidden.any() else None,
     }
     text = escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
-    key = "a" + hashlib.sha256((view.alt + text).encode()).hexdigest()[:10]
+    # In an <svg>, because that is what the comparison of stored outputs leaves out: the last digit of a trained
+    # model's weight differs from one processor to the next.
     return (
-        f'<div class="course-figure course-attention" role="group" aria-label="{escape(view.alt)}" '
-        f'data-course="{key}" data-attention="{text}">{CSS}{_table(view)}</div>{script("attention_view.js", key)}'
+        f'<div class="course-figure" role="group" aria-label="{escape(view.alt)}" data-course="attention_view">'
+        f'{css("figure", "controls", "attention_view")}<svg hidden data-weights="{text}"></svg>'
+        f"{_table(view)}</div>{script('attention_view')}"
     )
 
 

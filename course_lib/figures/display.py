@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from course_lib.figures.page import CSS
+from course_lib.figures.page import css, instead
 from course_lib.figures.svg import check_size, checked_alt, figure_to_svg
 
 
@@ -19,7 +19,7 @@ class Shown:
         return f"Figure: {self.alt}"
 
     def _repr_html_(self) -> str:
-        return f'<figure class="course-figure">{CSS}{self.picture}</figure>'
+        return f'<figure hidden class="course-figure">{css("figure")}{self.picture}</figure>{instead(repr(self))}'
 
 
 def show(fig: Figure, *, alt: str) -> Shown:

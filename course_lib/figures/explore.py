@@ -1,6 +1,5 @@
 """`explore`: one figure for every choice of values, moved by sliders in the notebook and in the static page."""
 
-import hashlib
 import itertools
 import json
 from collections.abc import Callable, Mapping
@@ -11,7 +10,7 @@ from matplotlib.figure import Figure
 
 from course_lib.figures.display import Shown
 from course_lib.figures.live import live_view
-from course_lib.figures.page import CSS, script
+from course_lib.figures.page import css, instead, script
 from course_lib.figures.svg import LIMIT, check_size, checked_alt, figure_to_svg
 
 FRAMES_MAX = 60
@@ -180,13 +179,12 @@ def _page(explorer: Explorer) -> str:
         f'<div class="course-frame"{"" if number == first else " hidden"}>{html}</div>'
         for number, html in enumerate(unique)
     )
-    key = hashlib.sha256((controls + frames).encode()).hexdigest()[:10]
     return (
-        f'<div class="course-figure" data-course="x{key}" '
-        f'data-explore="{escape(json.dumps(data, ensure_ascii=False))}">{CSS}'
+        f'<div hidden class="course-figure" role="group" aria-label="{escape(explorer.alt)}" data-course="explore" '
+        f'data-explore="{escape(json.dumps(data, ensure_ascii=False))}">{css("figure", "controls")}'
         f'<div class="course-controls" hidden>{controls}</div>{frames}'
         f'<p class="course-still">Shown for {escape(_sentence(values))}.</p>'
-        f'<p class="course-unseen" role="status"></p></div>{script("explore.js", "x" + key)}'
+        f'<p class="course-unseen" role="status"></p></div>{instead(repr(explorer))}{script("explore")}'
     )
 
 

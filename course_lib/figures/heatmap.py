@@ -6,14 +6,18 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+from matplotlib.transforms import Affine2D
 
 from course_lib.figures.arrays import as_allowed, as_array, as_tokens
 from course_lib.figures.style import INK, MASK, SEQUENTIAL, apply_style, ink_on, new_figure
 
 TOKENS_MAX = 24  # positions that still get their token as a label
-CELLS_MAX = 600  # cells drawn one by one; more become one image
 ANNOTATED_MAX = 12  # keys that still get their number written into the cell
+PAGE = 7.2  # inches
+CELL, CELL_MIN = 0.62, 0.22  # inches; the smallest one still holds a line of text
+LETTER = 0.11  # inches, about the width of one
 
 
 def heatmap(
@@ -53,7 +57,8 @@ def heatmap(
     rows = as_tokens(queries, n_queries, "queries") if queries is not None else None
     columns = as_tokens(keys, n_keys, "keys") if keys is not None else None
     if ax is None:
-        _, ax = new_figure(*_size(values.shape, rows))
+        cell = min(CELL, 5.6 / max(values.shape))
+        _, ax = new_figure(n_keys * cell + _margin(rows) + 0.4, n_queries * cell + _margin(columns) * 0.8 + 0.5)
     colors = mpl.cm.ScalarMappable(mpl.colors.Normalize(*_range(values, vmin, vmax)), SEQUENTIAL)
     _cells(ax, values, hidden, colors)
     if annotate and n_keys <= ANNOTATED_MAX and n_queries <= TOKENS_MAX:
@@ -72,13 +77,15 @@ def heatmaps(
     keys: Sequence[str] | None = None,
     *,
     titles: Sequence[str] | None = None,
-    cols: int = 4,
+    cols: int | None = None,
     annotate: bool = False,
     mask=None,
     vmin: float | None = None,
     vmax: float | None = None,
 ) -> Figure:
     """Draw weights (n_heads, q_len, k_len), one panel a head, on one color scale; returns the figure.
+
+    `cols` panels stand side by side: as many as fit, at most four.
 
     >>> from course_lib.figures import heatmaps, show
     >>> fig = heatmaps([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], ["the", "cat"])
@@ -95,11 +102,14 @@ def heatmaps(
     names = as_tokens(titles if titles is not None else [f"head {i}" for i in range(n_heads)], n_heads, "titles")
     hidden = ~as_allowed(mask, values.shape)
     vmin, vmax = _range(values, vmin, vmax)
-    cols = min(cols, n_heads)
+    n_queries, n_keys = values.shape[1:]
+    label = _margin(queries)
+    fitting = int((PAGE - label) // (n_keys * CELL_MIN + 0.2))
+    cols = cols or max(1, min(4, fitting, n_heads))
     rows = -(-n_heads // cols)
-    width, height = _size(values.shape[1:], queries)
-    scale = min(1.0, 7.2 / (cols * width))
-    fig, axes = new_figure(cols * width * scale, rows * max(height * scale, 1.8), rows, cols, squeeze=False)
+    cell = min(CELL, (PAGE - label) / cols / (n_keys + 1), 5.6 / n_queries)
+    width, height = label + cols * (n_keys * cell + 0.2), rows * (n_queries * cell + 0.4) + _margin(keys or queries)
+    fig, axes = new_figure(width, height, rows, cols, squeeze=False)
     for number, ax in enumerate(axes.flat):
         if number >= n_heads:
             ax.set_axis_off()
@@ -119,35 +129,36 @@ def _range(values, vmin, vmax) -> tuple[float, float]:
     return (low if vmin is None else vmin), (high if vmax is None else vmax)
 
 
-def _size(shape, rows) -> tuple[float, float]:
-    """Inches: a cell is half an inch where numbers fit, and never more than a page in all."""
-    n_queries, n_keys = shape
-    cell = min(0.62, 5.6 / max(n_keys, 1), 5.6 / max(n_queries, 1))
-    label = 0.11 * max((len(str(row)) for row in rows or [""]), default=0) if n_queries <= TOKENS_MAX else 0.3
-    return n_keys * cell + label + 0.7, n_queries * cell + label + 0.7
+def _margin(labels) -> float:
+    """Inches beside the map for the longest label and the name of the axis."""
+    if labels is None or len(labels) > TOKENS_MAX:
+        return 0.7
+    return LETTER * max((len(str(label)) for label in labels), default=0) + 0.4
 
 
 def _cells(ax: Axes, values, hidden, colors) -> None:
+    """One image of the visible cells, hatching over the hidden ones, and lines between them."""
     n_queries, n_keys = values.shape
+    image = colors.to_rgba(values, bytes=True)
+    image[hidden] = 0
+    ax.imshow(image, extent=(0, n_keys, n_queries, 0), interpolation="none")
+    cells = [Path.unit_rectangle().transformed(Affine2D().translate(j, i)) for i, j in np.argwhere(hidden)]
+    if cells:
+        ax.add_patch(PathPatch(Path.make_compound_path(*cells), facecolor="none", edgecolor=MASK, hatch="///", lw=0))
+    if max(values.shape) <= TOKENS_MAX:
+        ends = [((0, i), (n_keys, i)) for i in range(n_queries + 1)] + [
+            ((j, 0), (j, n_queries)) for j in range(n_keys + 1)
+        ]
+        lines = Path(np.reshape(ends, (-1, 2)), [Path.MOVETO, Path.LINETO] * len(ends))
+        ax.add_patch(PathPatch(lines, facecolor="none", edgecolor=INK, linewidth=0.5, clip_on=False))
     ax.set(xlim=(0, n_keys), ylim=(n_queries, 0), aspect="equal")
-    if values.size > CELLS_MAX:
-        image = colors.to_rgba(values)
-        image[hidden] = mpl.colors.to_rgba(MASK)
-        ax.imshow(image, extent=(0, n_keys, n_queries, 0), interpolation="nearest")
-        return
-    for (row, column), value in np.ndenumerate(values):
-        if hidden[row, column]:
-            look = {"facecolor": "none", "edgecolor": MASK, "hatch": "///"}
-        else:
-            look = {"facecolor": colors.to_rgba(value), "edgecolor": INK}
-        ax.add_patch(Rectangle((column, row), 1, 1, linewidth=0.5, **look))
 
 
 def _numbers(ax: Axes, values, hidden, colors) -> None:
     for (row, column), value in np.ndenumerate(values):
         if not hidden[row, column]:
-            text = f"{value:.2f}"
-            ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=ink_on(colors.to_rgba(value)))
+            ink = ink_on(colors.to_rgba(value))
+            ax.text(column + 0.5, row + 0.5, f"{value:.2f}", ha="center", va="center", color=ink)
 
 
 def _labels(ax: Axes, rows, columns, shape) -> None:
@@ -155,16 +166,17 @@ def _labels(ax: Axes, rows, columns, shape) -> None:
     ax.xaxis.set_label_position("top")
     ax.xaxis.tick_top()
     ax.tick_params(length=0)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    ax.spines[:].set_visible(False)
     for axis, labels, count in ((ax.xaxis, columns, shape[1]), (ax.yaxis, rows, shape[0])):
         if labels is None or count > TOKENS_MAX:
-            step = max(1, -(-count // 8))
-            axis.set_ticks(np.arange(0, count, step) + 0.5, [str(i) for i in range(0, count, step)])
+            shown = range(0, count, max(1, -(-count // 8)))
+            axis.set_ticks(np.array(shown) + 0.5, list(map(str, shown)))
             continue
         axis.set_ticks(np.arange(count) + 0.5, labels)
         for label in axis.get_ticklabels():
             label.set_parse_math(False)  # a token may contain a dollar sign
-    if columns is not None and max(map(len, columns)) * 0.11 > 0.6:
+    box = ax.get_window_extent()
+    cell = min(box.width / shape[1], box.height / shape[0]) / ax.figure.dpi
+    if columns is not None and LETTER * max(map(len, columns), default=0) > cell:
         for label in ax.get_xticklabels():
             label.set(rotation=45, ha="left", rotation_mode="anchor")

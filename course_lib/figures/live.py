@@ -19,7 +19,7 @@ def live_view(explorer) -> dict:
 
 def _widget(explorer, widgets):
     from course_lib.figures.explore import _label
-    from course_lib.figures.page import CSS
+    from course_lib.figures.page import css
 
     controls = []
     for (name, options), at in zip(explorer.choices.items(), explorer.start, strict=True):
@@ -38,7 +38,7 @@ def _widget(explorer, widgets):
             for control, options in zip(controls, explorer.choices.values(), strict=True)
         ]
         html, _text = explorer.frames[explorer.index(at)]
-        picture.value = f'<div class="course-figure">{CSS}{html}</div>'
+        picture.value = f'<div class="course-figure">{css("figure")}{html}</div>'
 
     for control in controls:
         control.observe(update, names="value")

@@ -1,21 +1,33 @@
 """What every output carries, so that it looks and works alike wherever it is opened: CSS and a little script."""
 
 from functools import cache
+from html import escape
 from importlib.resources import files
+
+
+@cache
+def css(*names: str) -> str:
+    """The named style sheets as one `<style>`; colors are the page's own, so light and dark need no second set."""
+    return f"<style>{''.join(_read(f'{name}.css') for name in names)}</style>"
+
+
+@cache
+def script(name: str) -> str:
+    """The named script, run once for every element marked `data-course=name`: outputs may stand on a page twice."""
+    return (
+        f"<script>for (const root of document.querySelectorAll('[data-course={name}]:not([data-ready])')) {{\n"
+        f'root.dataset.ready = "";\n{_read(f"{name}.js")}}}</script>'
+    )
+
+
+def instead(text: str) -> str:
+    """Words for where styles and scripts are taken out (a notebook not yet trusted): elsewhere nobody sees them.
+
+    What carries the attribute `hidden` and the class `course-figure` is then hidden, and shown everywhere else.
+    """
+    return f'<p class="course-alt">{escape(text)} (Trust the notebook or run the cell to see it.)</p>'
 
 
 def _read(name: str) -> str:
     lines = files(__package__).joinpath(name).read_text(encoding="utf-8").splitlines()
-    return "\n".join(line.strip() for line in lines)
-
-
-CSS = f"<style>{_read('page.css')}</style>"
-
-
-@cache
-def script(name: str, key: str) -> str:
-    """The file's statements, run once for every element marked `data-course=key`: works again when shown twice."""
-    return (
-        f"<script>for (const root of document.querySelectorAll('[data-course=\"{key}\"]:not([data-ready])')) {{\n"
-        f'root.dataset.ready = "";\n{_read(name)}\n}}</script>'
-    )
+    return "".join(line.strip() + "\n" for line in lines)
