@@ -5,6 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
+LIBRARY = ROOT / "course_lib"
 RESULTS = ROOT / "book" / "results" / "chapters.json"
 BOOK = ROOT / "_build" / "html"
 

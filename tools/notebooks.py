@@ -7,7 +7,6 @@ the last row of the chapter's opening table from them.
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -23,11 +22,11 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
+from tools.cost import measured, with_row
 from tools.environment import CHAPTERS, RESULTS, chapters, environment
 from tools.form import ANSI, normal_form, read, text_of
 
 CORES = 2
-COST_ROW = re.compile(r"^\| *It costs *\|.*\|$", re.MULTILINE)
 
 PROBE = """
 import os, platform, resource, sys, torch
@@ -76,35 +75,6 @@ def run(path: Path, timeout: int = 600) -> tuple[NotebookNode, dict]:
     return nb, {"seconds": round(seconds, 1), **json.loads(probe.outputs[0].text)}
 
 
-def cost_in_words(cost: dict) -> str:
-    """What the opening table says, in coarse steps so that it is true on most machines.
-
-    >>> cost_in_words({"seconds": 3.2, "memory_mb": 402, "cores": 2})
-    'under 5 seconds and under 500 MB of memory, measured on 2 CPU cores'
-    """
-    seconds = _next_step(cost["seconds"], (5, 10, 20, 30, 60, 90, 120, 180, 300, 600))
-    memory = _next_step(cost["memory_mb"], (300, 500, 750, 1000, 1500, 2000, 3000, 4000, 8000, 16000))
-    return f"under {seconds} seconds and under {memory} MB of memory, measured on {cost['cores']} CPU cores"
-
-
-def _next_step(value: float, steps: tuple[int, ...]) -> int:
-    return next((step for step in steps if value < step), round(value))
-
-
-def with_cost(nb: NotebookNode, cost: dict) -> NotebookNode:
-    """The notebook with the row `| It costs | … |` of its opening table written from the measurement."""
-    for cell in nb.cells:
-        if cell.cell_type == "markdown" and COST_ROW.search(cell.source):
-            cell.source = COST_ROW.sub(f"| It costs | {cost_in_words(cost)} |", cell.source)
-            break
-    return nb
-
-
-def measured() -> dict[str, dict]:
-    """The stored cost of every chapter, by the chapter's file name without `.ipynb`."""
-    return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-
-
 def write_atomically(path: Path, text: str) -> None:
     """Replace a file in one step: a run that is interrupted leaves the old one whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +86,7 @@ def write_atomically(path: Path, text: str) -> None:
 def store(path: Path) -> dict:
     """Run one notebook and store it, its outputs and its cost."""
     nb, cost = run(path)
-    write_atomically(path, text_of(with_cost(normal_form(nb), cost)))
+    write_atomically(path, text_of(with_row(normal_form(nb), cost)))
     if path.parent == CHAPTERS:
         costs = dict(sorted((measured() | {path.stem: cost}).items()))
         write_atomically(RESULTS, json.dumps(costs, indent=1) + "\n")

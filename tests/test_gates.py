@@ -1,0 +1,291 @@
+"""Every gate of the notebooks closes: a broken chapter is refused in plain words, the whole one passes."""
+
+from functools import partial
+from pathlib import Path
+
+import nbformat
+import pytest
+from fixtures import doubling
+
+from tools.cells import from_text, to_text
+from tools.form import text_of
+from tools.gates import chapter, definitions, exercises, links, outputs
+
+URL = "https://github.com/transformer-course/transformer-course"
+COSTS = {"97_doubling": {"seconds": 3.0, "memory_mb": 280, "cores": 2}}
+FIXTURES = Path(__file__).parent / "fixtures"
+SAMPLE = (FIXTURES / "97_doubling.txt").read_text(encoding="utf-8")
+
+
+class Sample:
+    """An exercise as far as the gates look at it."""
+
+    def __init__(self, name, title, reference, difficulty=1, minutes=5, starter=None):
+        self.id, self.title, self.reference, self.starter = f"doubling.{name}", title, reference, starter
+        self.difficulty, self.minutes = difficulty, minutes
+
+
+def triple_starter(x):
+    y = 2 * x
+    return ... + y
+
+
+REGISTRY = {
+    exercise.id: exercise
+    for exercise in (
+        Sample("double", "Twice", doubling.double),
+        Sample("triple", "Three times", doubling.triple, difficulty=2, starter=triple_starter),
+        Sample("machine", "A machine", doubling.Doubler, difficulty=3, minutes=10),
+        Sample("again", "Twice, twice", doubling.double),
+    )
+}
+
+GATES = {
+    "chapter.stored_form": chapter.stored_form,
+    "chapter.set_up": partial(chapter.set_up, url=URL),
+    "chapter.sections": chapter.sections,
+    "chapter.opening_table": partial(chapter.opening_table, costs=COSTS),
+    "chapter.markdown_everyone_renders": chapter.markdown_everyone_renders,
+    "outputs.erroring_cells": outputs.erroring_cells,
+    "outputs.machine_traces": outputs.machine_traces,
+    "outputs.figures_without_words": outputs.figures_without_words,
+    "outputs.too_heavy": outputs.too_heavy,
+    "exercises.ids_match": lambda path: exercises.ids_match([path], REGISTRY),
+    "exercises.form": lambda path: exercises.form(path, REGISTRY),
+    "definitions.same_as_library": partial(definitions.same_as_library, library=FIXTURES),
+    "links.dead_links": links.dead_links,
+    "links.one_address": lambda path: links.one_address([path], URL),
+}
+
+
+def retext(change):
+    """An edit of the chapter's text form."""
+
+    def edit(nb):
+        nb.cells = from_text(change(to_text(nb))).cells
+
+    return edit
+
+
+def swap(old, new):
+    """An edit that replaces the first place where a text stands."""
+    assert old in SAMPLE, old
+    return retext(lambda text: text.replace(old, new, 1))
+
+
+def cut(start, end):
+    """An edit that leaves out everything from one mark up to another."""
+    assert start in SAMPLE, start
+    assert end in SAMPLE, end
+    return retext(lambda text: text[: text.index(start)] + text[text.index(end) :])
+
+
+def output(cell_id="pitfall-1", **data):
+    """An edit that stores an output in a cell: `text="…"` printed, `html="…"`, `png="…"`, `stderr="…"`, `error="…"`."""
+
+    def edit(nb):
+        cell = next(cell for cell in nb.cells if cell.id == cell_id)
+        (kind, value), new = next(iter(data.items())), nbformat.v4.new_output
+        if kind in {"text", "stderr"}:
+            name = {"text": "stdout", "stderr": "stderr"}[kind]
+            cell.outputs = [new("stream", name=name, text=value)]
+        elif kind == "error":
+            cell.outputs = [new("error", ename=value, evalue="", traceback=[])]
+        else:
+            mime = {"html": "text/html", "png": "image/png", "plain": "text/plain"}[kind]
+            cell.outputs = [new("display_data", data={mime: value})]
+
+    return edit
+
+
+def on(cell_id, **changes):
+    """An edit of a cell's own fields."""
+    return lambda nb: next(cell for cell in nb.cells if cell.id == cell_id).update(changes)
+
+
+def metadata(cell_id, **changes):
+    return lambda nb: next(cell for cell in nb.cells if cell.id == cell_id).metadata.update(changes)
+
+
+BROKEN = {
+    "chapter.stored_form": [
+        (on("imports", execution_count=3), "cell 'imports': not stored in the normal form: run make notebooks"),
+        (on("imports", id="0a1b2c3d"), "cell '0a1b2c3d': not stored in the normal form"),
+        (metadata("imports", collapsed=True), "cell 'imports': not stored in the normal form"),
+        (lambda nb: nb.metadata.update(widgets={}), "metadata or layout of the file"),
+    ],
+    "chapter.set_up": [
+        (swap('find_spec("course_lib")', 'find_spec("torch")'), "the first cell is not the set-up cell"),
+        (swap("transformer-course/transformer-course", "you/fork"), "the first cell is not the set-up cell"),
+        (swap("%% code set-up remove-cell", "%% code set-up"), "has no tag 'remove-cell'"),
+        (swap("\nmake_reproducible(0)", ""), "no make_reproducible(…) right after the set-up"),
+    ],
+    "chapter.sections": [
+        (swap("## Recap", "## Summary"), "expected the section '## Recap' once, got it 0 times"),
+        (swap("## Quiz", "## Recap\n\n## Quiz"), "expected the section '## Recap' once, got it 2 times"),
+        (cut("%% markdown idea", "%% code definition"), "no section of its own"),
+        (
+            retext(lambda t: t.replace("## Quiz", "## X").replace("## Recap", "## Quiz").replace("## X", "## Recap")),
+            "order",
+        ),
+        (swap("# Doubling", "# Doubling\n\n# Again"), "one heading of the first level"),
+        (swap('"adding.one", "adding.two", "adding.three"', ""), "## Warm-up: expected at least 1 questions"),
+        (swap(', "doubling.e"', ""), "## Quiz: expected at least 5 questions of quiz(…), got 4"),
+        (
+            cut("%% markdown pitfall-4-text", "%% markdown exercises"),
+            "expected at least 4 headings '###', one a pitfall",
+        ),
+        (cut("%% code pitfall-2\n", "%% markdown pitfall-3-text"), "'### Adding two' measures nothing"),
+        (cut("%% markdown exercise-again", "%% markdown quiz"), "expected at least 4 exercises, got 3"),
+        (swap("- Twice is", "- a\n- b\n- c\n- d\n- e\n- Twice is"), "expected a list of 1 to 6 lines, got 7"),
+        (swap("https://arxiv.org/abs/1706.03762", "97_doubling.ipynb"), "expected links to papers, got none"),
+        (cut("%% code figure", "%% markdown pitfalls"), "no interactive figure"),
+    ],
+    "chapter.opening_table": [
+        (swap("| You need first |", "| Before |"), "no row '| You need first | … |'"),
+        (swap("under 5 seconds", "under 20 seconds"), "the cost in the opening table is not the measured one"),
+    ],
+    "chapter.markdown_everyone_renders": [
+        (swap("> [!NOTE]", ":::{note}\n:::\n>"), "':::{note}' shows as it is outside of the book"),
+        (swap("```python", "```{code-block} python"), "'```{code-block} python' shows as it is"),
+        (swap("Inline `code`", "See {ref}`masks`"), "'See {ref}' shows as it is"),
+        (swap("## Quiz", "(the-quiz)=\n## Quiz"), "'(the-quiz)=' shows as it is"),
+        (swap("Inline `code`", "<script>alert(1)</script>"), "'<script' shows as it is"),
+        (on("idea", cell_type="raw"), "a raw cell"),
+    ],
+    "outputs.erroring_cells": [
+        (output(error="ZeroDivisionError"), "cell 'pitfall-1': the stored output is an error (ZeroDivisionError)"),
+        (output(stderr="UserWarning: old"), "a warning is stored ('UserWarning: old')"),
+        (metadata("pitfall-1", tags=["raises-exception"]), "'raises-exception' lets the cell escape"),
+        (metadata("pitfall-1", tags=["nbval-ignore-output"]), "'nbval-ignore-output' lets the cell escape"),
+        (swap("3**2", "# NBVAL_SKIP\n3**2"), "'NBVAL_SKIP' lets the cell escape"),
+    ],
+    "outputs.machine_traces": [
+        (output(text="saved to /home/ada/model.pt"), "a path of one machine ('/home/a')"),
+        (output(html="<p>in <b>/tmp/x.json</b></p>"), "a path of one machine ('/tmp/x')"),
+        (output(text="C:\\Users\\ada"), "a path of one machine"),
+        (output(text="serving on localhost:8888"), "a host name or address ('localhost')"),
+        (output(text="peer 10.1.2.3"), "a host name or address ('10.1.2.3')"),
+        (output(plain="<Model object at 0x7f3a2b4c5d60>"), "an object's address in memory"),
+        (output(text="done in 1.53 s"), "a timing ('1.53 s')"),
+        (output(text="12.5 ms ± 3 µs per loop"), "a timing ('12.5 ms')"),
+        (output(text="100% 3/3 [00:12<00:00]"), "a time of day or a date"),
+        (output(text="trained on 2026-03-01"), "a time of day or a date"),
+    ],
+    "outputs.figures_without_words": [
+        (output(png="iVBORw0KGgo="), "cell 'pitfall-1': a picture without alternative text"),
+        (output(plain="<Figure size 640x480 with 1 Axes>"), "a picture without alternative text"),
+        (output(html="<figure><svg><path d='M0 0'/></svg></figure>"), "a <svg> without alternative text"),
+        (output(html="<svg role='img' aria-label=' '></svg>"), "a <svg> without alternative text"),
+        (output(html="<img src='data:image/png;base64,x'>"), "a <img> without alternative text"),
+    ],
+    "outputs.too_heavy": [
+        (output(text="x" * 300_001), "cell 'pitfall-1': an output of 300,001 bytes"),
+        (on("idea", source="x" * 1_500_000), "at most 1,500,000"),
+    ],
+    "exercises.ids_match": [
+        (swap('check("doubling.triple"', 'check("doubling.tripel"'), "names no exercise of the registry"),
+        (cut("%% markdown exercise-again", "%% markdown quiz"), "the exercise 'doubling.again' stands in no chapter"),
+        (swap('check("doubling.again"', 'check("doubling.double"'), "stands in 97_doubling.ipynb already"),
+    ],
+    "exercises.form": [
+        (swap("Twice · ★☆☆", "Twice · ★★☆"), "expected the heading '### Exercise: Twice · ★☆☆ · 5 min'"),
+        (
+            swap("def my_double(x):", "def my_double(number):"),
+            "expected the reference's signature (x, times=1), got (number)",
+        ),
+        (swap("def my_double(x):", "def my_double(x, y):"), "expected the reference's signature"),
+        (swap("times=1", "times=2"), "expected the reference's signature (x, times=1), got (x, times=2)"),
+        (swap("class MyDoubler:", "class MyDoubler:\n    def other(self): ...\n\nclass Else:"), "no method '__call__'"),
+        (
+            swap("def __call__(self, x):\n        raise", "def __call__(self):\n        raise"),
+            "expected the reference's signature",
+        ),
+        (
+            swap("class MyDoubler:\n    def __call__(self, x):\n    ", "def MyDoubler(x):\n"),
+            "expected a class, as the reference is",
+        ),
+        (swap("y = 2 * x", "y = 4 * x"), "the stub's code is not the exercise's starter"),
+        (
+            swap('check("doubling.double", my_double)', 'check("doubling.double", my_double)\nprint(1)'),
+            "is not the last line",
+        ),
+        (
+            swap('check("doubling.double", my_double)', 'check("doubling.double", double)'),
+            "checks nothing that this cell defines",
+        ),
+        (cut("%% code solution-double", "%% markdown exercise-triple"), "has no cell show_solution('doubling.double')"),
+        (
+            swap('show_solution("doubling.double")', 'show_solution("doubling.again")'),
+            "without check('doubling.again', …) before",
+        ),
+    ],
+    "definitions.same_as_library": [
+        (swap("x * 2**times", "2**times * x"), "'double' differs from the one in doubling.py: run make sync"),
+        (swap("x: int, times: int = 1", "x, times=1"), "'double' differs"),
+        (swap("Twice the number, as many", "Two times the number, as many"), "'double' differs"),
+        (cut("%% code machine", "%% code figure"), "'Doubler' of doubling.py is not shown"),
+        (swap("return x * 2**times", "return x * 2**times\n\n\nprint(double(3))"), "among other code"),
+        (swap("%% code machine", "%% code machine definition:course_lib.trebling"), "the library does not have"),
+    ],
+    "links.dead_links": [
+        (swap("(#warm-up)", "(98_missing.ipynb)"), "cell 'title': the link '98_missing.ipynb' leads nowhere"),
+        (swap("#add-it-to-itself", "#add-it-to-me"), "97_doubling.ipynb has no heading for '#add-it-to-me'"),
+        (swap("Inline `code`", "![](97_doubling.ipynb)"), "has no alternative text"),
+        (swap("Inline `code`", '<img alt="A" src="https://example.com/a.png">'), "comes from another host"),
+    ],
+    "links.one_address": [
+        (
+            swap("Inline `code`", "https://github.com/you/transformer-course"),
+            "names you/transformer-course, but the address is",
+        ),
+        (swap("Inline `code`", "https://you.github.io/transformer-course/"), "names you.github.io/transformer-course"),
+    ],
+}
+
+
+def written(folder: Path, edit=None) -> Path:
+    """The sample chapter as a file, after the edit."""
+    nb = from_text(SAMPLE)
+    if edit:
+        edit(nb)
+    path = folder / "97_doubling.ipynb"
+    path.write_text(text_of(nb), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def library(monkeypatch):
+    """One exercise of the sample's has a reference that no cell shows."""
+    monkeypatch.setitem(definitions.NOT_SHOWN, "doubling.triple", "an exercise writes it")
+
+
+@pytest.mark.parametrize("gate", GATES)
+@pytest.mark.usefixtures("library")
+def test_whole_chapter_passes(gate, tmp_path):
+    assert GATES[gate](written(tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("gate", "edit", "words"),
+    [pytest.param(gate, *case, id=f"{gate}-{i}") for gate, cases in BROKEN.items() for i, case in enumerate(cases)],
+)
+@pytest.mark.usefixtures("library")
+def test_broken_chapter_is_refused(gate, edit, words, tmp_path):
+    complaints = GATES[gate](written(tmp_path, edit))
+    assert any(words in complaint for complaint in complaints), complaints
+
+
+def test_cell_id_that_stands_twice_is_refused(tmp_path):
+    path = written(tmp_path)
+    path.write_text(path.read_text(encoding="utf-8").replace('"id": "imports"', '"id": "title"'), encoding="utf-8")
+    assert "the cell id 'title' stands twice" in chapter.stored_form(path)[0]
+
+
+def test_no_gate_lacks_a_broken_example():
+    assert set(GATES) == set(BROKEN)
+    for module in (chapter, outputs, exercises, definitions, links):
+        for name, value in vars(module).items():
+            notes = getattr(value, "__annotations__", {})
+            if notes.get("return") == list[str] and {"path", "paths"} & set(notes) and not name.startswith("_"):
+                assert f"{module.__name__.rpartition('.')[2]}.{name}" in GATES

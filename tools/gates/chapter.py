@@ -1,0 +1,182 @@
+"""The form of a chapter: how it is stored, how it begins, which sections it has, what markdown it uses."""
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
+from tools import template
+from tools.cost import row
+from tools.form import normal_form, read, text_of
+from tools.gates.reading import MARKDOWN, Part, calls, parts, strings
+
+MADE = "run make notebooks"
+ROLE = re.compile(r"\{[\w:-]+\}$")
+NOT_SHOWN = re.compile(r"<(?:script|style|iframe|link|object|embed)\b", re.IGNORECASE)
+
+
+def stored_form(path: Path) -> list[str]:
+    """The file is what `make notebooks` writes: readable ids, no counters, no widget state, nothing else."""
+    nb = read(path)
+    ids = [cell.get("id", "") for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]  # as they are
+    twice = sorted({cell_id for cell_id in ids if ids.count(cell_id) > 1})
+    if twice:
+        return [f"{path.name}: the cell id {twice[0]!r} stands twice: give one of the cells another"]
+    if path.read_text(encoding="utf-8") == text_of(normal_form(nb)):
+        return []
+    for cell, normal in zip(nb.cells, normal_form(nb).cells, strict=True):
+        if cell != normal:
+            return [f"{path.name}, cell {cell.get('id', '')!r}: not stored in the normal form: {MADE}"]
+    return [f"{path.name}: not stored in the normal form (metadata or layout of the file): {MADE}"]
+
+
+def set_up(path: Path, url: str) -> list[str]:
+    """The first cell is the set-up cell, the same in every chapter; seeds are set before anything is computed."""
+    cells = read(path).cells
+    first = cells[0] if cells else None
+    found = []
+    if first is None or first.cell_type != "code" or first.source != template.set_up_cell(url):
+        found.append(
+            f"{path.name}: the first cell is not the set-up cell of tools/template.py: run make address URL={url}"
+        )
+    elif template.SET_UP_TAG not in first.metadata.get("tags", []):
+        found.append(f"{path.name}: the set-up cell has no tag {template.SET_UP_TAG!r}: add it")
+    code = [cell.source for cell in cells if cell.cell_type == "code"][1:3]
+    if not any(calls(source, "make_reproducible") for source in code):
+        found.append(f"{path.name}: no make_reproducible(…) right after the set-up: call it in the cell of the imports")
+    return found
+
+
+def sections(path: Path) -> list[str]:
+    """The chapter has its sections, in their order, each with what belongs into it."""
+    content = list(parts(read(path)))
+    titles = [part.text for part in content if part.kind == "h2"]
+    found = [f"{path.name}: {complaint}" for complaint in _order(titles)]
+    if len([part for part in content if part.kind == "h1"]) != 1:
+        found.append(f"{path.name}: expected one heading of the first level, the title: make the others '##'")
+    if found:
+        return found
+    for title, check in {
+        "Warm-up": _has_questions(1),
+        "Pitfalls, measured": _pitfalls,
+        "Exercises": _exercises,
+        "Quiz": _has_questions(template.QUIZ_QUESTIONS),
+        "Recap": _recap,
+        "Further reading": _reading,
+    }.items():
+        found += [f"{path.name}, ## {title}: {complaint}" for complaint in check(_section(content, title))]
+    if not any(calls(part.text, "explore", "attention_view") for part in content if part.kind == "code"):
+        found.append(f"{path.name}: no interactive figure: add one with explore(…) or attention_view(…)")
+    return found
+
+
+def _order(titles: list[str]) -> list[str]:
+    required = [*template.BEFORE, *template.AFTER]
+    missing = [title for title in required if titles.count(title) != 1]
+    if missing:
+        return [f"expected the section '## {missing[0]}' once, got it {titles.count(missing[0])} times"]
+    start, end = len(template.BEFORE), len(titles) - len(template.AFTER)
+    if tuple(titles[:start]) != template.BEFORE or tuple(titles[end:]) != template.AFTER:
+        return [f"expected the order {' · '.join(template.BEFORE)} · its own sections · {' · '.join(template.AFTER)}"]
+    if start == end:
+        return [
+            f"no section of its own between '## {template.BEFORE[-1]}' and '## {template.AFTER[0]}': teach something"
+        ]
+    return []
+
+
+def _section(content: list[Part], title: str) -> list[Part]:
+    start = next(i for i, part in enumerate(content) if part.kind == "h2" and part.text == title)
+    rest = content[start + 1 :]
+    end = next((i for i, part in enumerate(rest) if part.kind == "h2"), len(rest))
+    return rest[:end]
+
+
+def _blocks(section: list[Part]) -> dict[str, list[Part]]:
+    """The parts under each heading of the third level."""
+    blocks: dict[str, list[Part]] = {}
+    for part in section:
+        if part.kind == "h3":
+            blocks[part.text] = []
+        elif blocks:
+            blocks[list(blocks)[-1]].append(part)
+    return blocks
+
+
+def _has_questions(least: int):
+    def check(section: list[Part]) -> list[str]:
+        code = [part.text for part in section if part.kind == "code"]
+        shown = {name for source in code for call in calls(source, "quiz", "warm_up") for name in strings(call)}
+        return [] if len(shown) >= least else [f"expected at least {least} questions of quiz(…), got {len(shown)}"]
+
+    return check
+
+
+def _pitfalls(section: list[Part]) -> list[str]:
+    blocks = _blocks(section)
+    found = [
+        f"'### {title}' measures nothing: add a cell that shows the effect"
+        for title, block in blocks.items()
+        if not any(part.kind == "code" for part in block)
+    ]
+    if len(blocks) < template.PITFALLS:
+        found.append(f"expected at least {template.PITFALLS} headings '###', one a pitfall, got {len(blocks)}")
+    return found
+
+
+def _exercises(section: list[Part]) -> list[str]:
+    count = sum(title.startswith("Exercise: ") for title in _blocks(section))
+    return [] if count >= template.EXERCISES else [f"expected at least {template.EXERCISES} exercises, got {count}"]
+
+
+def _recap(section: list[Part]) -> list[str]:
+    lines = sum(part.kind == "item" for part in section)
+    expected = f"expected a list of 1 to {template.RECAP_LINES} lines"
+    return [] if 1 <= lines <= template.RECAP_LINES else [f"{expected}, got {lines}"]
+
+
+def _reading(section: list[Part]) -> list[str]:
+    links = [part for part in section if part.kind == "link" and part.text.startswith("http")]
+    return [] if links else ["expected links to papers, got none"]
+
+
+def opening_table(path: Path, costs: dict[str, dict]) -> list[str]:
+    """The table under the title says what to build and what to know; its cost is written from the measurement."""
+    opening = next((c.source for c in read(path).cells if c.cell_type == "markdown" and c.source.startswith("# ")), "")
+    rows = [name for name in (template.BUILD, template.NEED, template.COST) if f"| {name} |" not in opening]
+    if rows:
+        return [f"{path.name}: the table under the title has no row '| {rows[0]} | … |': add it"]
+    if path.stem not in costs:
+        return [f"{path.name}: its cost is not in book/results/chapters.json: {MADE}"]
+    if row(costs[path.stem]) not in opening.split("\n"):
+        return [f"{path.name}: the cost in the opening table is not the measured one: {MADE}, never type it"]
+    return []
+
+
+def markdown_everyone_renders(path: Path) -> list[str]:
+    """Markdown cells hold what the book, JupyterLab, VS Code, Colab and GitHub all render: no raw directives."""
+    found = []
+    for cell in read(path).cells:
+        where = f"{path.name}, cell {cell.id!r}"
+        if cell.cell_type == "raw":
+            found.append(f"{where}: a raw cell, which most viewers leave out: use markdown")
+        if cell.cell_type != "markdown":
+            continue
+        tokens = MARKDOWN.parse(cell.source)
+        verbatim = [line for t in tokens if t.map and t.type in {"fence", "code_block"} for line in range(*t.map)]
+        lines = [line for number, line in enumerate(cell.source.split("\n")) if number not in verbatim]
+        raw = [f"```{t.info.strip()}" for t in tokens if t.type == "fence" and t.info.strip().startswith("{")]
+        raw += [line for line in lines if re.match(r"\s*(:{3,}|\+\+\+|% |\([\w-]+\)=\s*$)", line)]
+        inline = [child for token in tokens for child in token.children or []]
+        raw += [
+            before.content
+            for before, code in pairwise(inline)
+            if code.type == "code_inline" and ROLE.search(before.content)
+        ]
+        html = [token.content for token in [*tokens, *inline] if token.type in {"html_block", "html_inline"}]
+        raw += [match.group() for match in map(NOT_SHOWN.search, html) if match]
+        if raw:
+            found.append(
+                f"{where}: {raw[0].strip()!r} shows as it is outside of the book: use plain markdown or '> [!NOTE]'"
+            )
+    return found

@@ -1,0 +1,75 @@
+"""One definition, two places: the chapter's definition cells and the library's module are the same code."""
+
+import ast
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from tools.form import read
+from tools.gates.reading import syntax_tree
+
+Definition = ast.FunctionDef | ast.ClassDef
+
+# Public definitions that their chapter does not show, each with the reason.
+NOT_SHOWN: dict[str, str] = {}
+
+
+def definitions(source: str) -> dict[str, Definition]:
+    """The functions and classes at the top level of a source, by name."""
+    return {node.name: node for node in syntax_tree(source).body if isinstance(node, Definition)}
+
+
+def module_of(path: Path, library: Path, cell: NotebookNode | None = None) -> Path:
+    """The module of a chapter's subject, or the one that a cell's tag `definition:course_lib.masks` names."""
+    for tag in cell.metadata.get("tags", []) if cell else []:
+        if tag.startswith("definition:"):
+            return library / (tag.removeprefix("definition:").removeprefix("course_lib.").replace(".", "/") + ".py")
+    return library / f"{path.stem[3:]}.py"
+
+
+def is_definition_cell(cell: NotebookNode, module: Path) -> bool:
+    """Code that consists of definitions alone, of names that the module has."""
+    if cell.cell_type != "code" or not module.exists():
+        return False
+    body = syntax_tree(cell.source).body
+    known = definitions(module.read_text(encoding="utf-8"))
+    return bool(body) and all(isinstance(node, Definition) and node.name in known for node in body)
+
+
+def same_as_library(path: Path, library: Path) -> list[str]:
+    """Each definition cell equals the module's code as a syntax tree; each public definition is shown."""
+    found, shown = [], set()
+    for cell in read(path).cells:
+        if cell.cell_type != "code":
+            continue
+        module = module_of(path, library, cell)
+        where = f"{path.name}, cell {cell.id!r}"
+        if not module.exists():
+            if module != module_of(path, library):
+                found.append(f"{where}: its tag names {module.name}, which the library does not have: mend the tag")
+            continue
+        known = definitions(module.read_text(encoding="utf-8"))
+        here = {name: node for name, node in definitions(cell.source).items() if name in known}
+        if here and not is_definition_cell(cell, module):
+            name = next(iter(here))
+            found.append(
+                f"{where}: {name!r} is a definition of {module.name} among other code: "
+                "leave the definition alone in its cell, or give this one another name"
+            )
+            continue
+        for name, node in here.items():
+            if ast.dump(node) != ast.dump(known[name]):
+                found.append(f"{where}: {name!r} differs from the one in {module.name}: run make sync")
+            if module == module_of(path, library):
+                shown.add(name)
+    module = module_of(path, library)
+    for name in definitions(module.read_text(encoding="utf-8")) if module.exists() else ():
+        if name not in shown and not name.startswith("_") and f"{module.stem}.{name}" not in NOT_SHOWN:
+            found.append(f"{path.name}: {name!r} of {module.name} is not shown: add a cell with it, then make sync")
+    return found
+
+
+def source_of(module: str, node: Definition) -> str:
+    """The lines of a definition, its decorators included."""
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    return "\n".join(module.split("\n")[first - 1 : node.end_lineno])

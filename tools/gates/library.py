@@ -1,0 +1,120 @@
+"""The library's own order: imports point down, no circles, small modules, documented definitions."""
+
+import ast
+from pathlib import Path
+
+MODULE_LINES = 250  # a reader sees a module whole; ten percent more is forgiven
+
+# The floors of course_lib: a module imports from its own floor and from those below. A package stands on one floor.
+FLOORS: dict[str, int] = {
+    **dict.fromkeys(["tokens", "reproducible"], 0),
+    **dict.fromkeys(["attention", "masks", "multi_head", "positional_encoding", "layer_norm", "probes"], 1),
+    **dict.fromkeys(["bpe", "corpus", "batching", "bleu"], 1),
+    **dict.fromkeys(
+        ["dictionary", "grammar", "lexicon", "morphology", "tree_sampler"], 1
+    ),  # what the corpus is made of
+    **dict.fromkeys(["encoder", "decoder", "seq2seq", "image_attention"], 2),
+    **dict.fromkeys(["transformer", "modern", "language_model"], 3),
+    **dict.fromkeys(["fast", "fast_decode", "training", "trainer", "checkpoint", "beam_search"], 4),
+    **dict.fromkeys(["translation", "train"], 5),
+    **dict.fromkeys(["figures", "quizzes", "exercises"], 6),
+}
+# These know arrays and strings only: they import nothing else of course_lib.
+ALONE = ("figures",)
+# Nothing outside of them imports these.
+ON_TOP = ("exercises", "quizzes")
+
+
+def imports(path: Path) -> set[str]:
+    """The modules of course_lib that a file imports, anywhere in it, as `masks` or `figures`."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [f"{node.module}.{a.name}" for a in node.names] if node.module == "course_lib" else [node.module]
+        elif isinstance(node, ast.ImportFrom):
+            names = ["course_lib..relative"]
+        else:
+            continue
+        found |= {name.split(".")[1] or "a relative import" for name in names if name.startswith("course_lib.")}
+    return found
+
+
+def modules(library: Path) -> dict[str, list[Path]]:
+    """The files of each module or package of the library, by its name."""
+    found = {path.stem: [path] for path in sorted(library.glob("*.py")) if path.stem != "__init__"}
+    for package in sorted(path.parent for path in library.glob("*/__init__.py")):
+        found[package.name] = sorted(package.rglob("*.py"))
+    return found
+
+
+def downward(library: Path, floors: dict[str, int] = FLOORS) -> list[str]:
+    """Imports point down or sideways, never up."""
+    found = []
+    for name, files in modules(library).items():
+        if name not in floors:
+            found.append(f"course_lib.{name} stands on no floor: give it one in tools/gates/library.py")
+            continue
+        for path, other in [(file, other) for file in files for other in sorted(imports(file)) if other != name]:
+            where = f"{path.relative_to(library.parent)} imports {other}"
+            if other == "a relative import":
+                found.append(f"{where}: write the module's whole name, from course_lib")
+            elif other not in floors:
+                found.append(f"{where}, which stands on no floor: give it one in tools/gates/library.py")
+            elif name in ALONE:
+                found.append(f"{where}, but {name} knows arrays and strings only: pass it what it needs")
+            elif other in ON_TOP and name not in ON_TOP:
+                found.append(f"{where}, but nothing imports from {other}: move what you need down")
+            elif floors[other] > floors[name]:
+                found.append(f"{where}, from floor {floors[name]} up to {floors[other]}: pass it in, or move it down")
+    return found
+
+
+def circles(library: Path) -> list[str]:
+    """No module needs itself by way of others."""
+    needs = {name: set().union(*map(imports, files)) - {name} for name, files in modules(library).items()}
+
+    def way(start: str, goal: str, seen: set[str]) -> list[str]:
+        for other in sorted(needs.get(start, ())):
+            if other == goal:
+                return [start, goal]
+            if other not in seen:
+                seen.add(other)
+                rest = way(other, goal, seen)
+                if rest:
+                    return [start, *rest]
+        return []
+
+    rounds = {name: way(name, name, set()) for name in needs}
+    first = {frozenset(round_trip): round_trip for round_trip in rounds.values() if round_trip}
+    return [f"imports go in a circle: {' → '.join(trip)}: move what both need into a third" for trip in first.values()]
+
+
+def small(library: Path) -> list[str]:
+    """A module has about 250 lines. Banks of exercises and questions are data, one file a subject: they may be long."""
+    banks = {path for name in ON_TOP for path in (library / name).glob("*.py")}
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in sorted(library.rglob("*.py"))}
+    return [
+        f"{path.relative_to(library.parent)} has {length} lines, a module has about {MODULE_LINES}: split it by subject"
+        for path, length in lengths.items()
+        if length > MODULE_LINES * 1.1 and path not in banks
+    ]
+
+
+def documented(path: Path, examples: bool = True) -> list[str]:
+    """Each public definition says in a docstring what it does; with `examples`, it also shows it.
+
+    Records (classes without methods) need no example: the functions that take them have one.
+    """
+    found = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
+            continue
+        words = ast.get_docstring(node)
+        record = isinstance(node, ast.ClassDef) and not any(isinstance(n, ast.FunctionDef) for n in node.body)
+        if not words:
+            found.append(f"{path.name}: {node.name!r} has no docstring: say in one sentence what it does")
+        elif examples and not record and ">>> " not in words:
+            found.append(f"{path.name}: {node.name!r} shows no example: add one to its docstring, it runs as a test")
+    return found

@@ -1,0 +1,129 @@
+"""What a stored output may hold: the same on every machine, seen by everyone."""
+
+import platform
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+from nbformat import NotebookNode
+
+from tools.form import read
+
+LARGEST_OUTPUT, LARGEST_NOTEBOOK = 300_000, 1_500_000  # bytes
+
+# Tags and comments by which a cell would escape the strict comparison.
+ESCAPE_TAG = re.compile(r"^(nbval-.*|raises-exception|skip-execution)$")
+ESCAPE_COMMENT = re.compile(r"^\s*#\s*(NBVAL_\w+|PYTEST_VALIDATE_IGNORE_OUTPUT)", re.MULTILINE)
+
+MACHINE = {
+    "a path of one machine": re.compile(
+        r"(?<![\w.:/])/(home|root|tmp|Users|usr|opt|var|mnt|work|workspace|content|private)/\w|[A-Z]:\\\w|site-packages"
+    ),
+    "a host name or address": re.compile(r"\blocalhost\b|\b\d{1,3}(\.\d{1,3}){3}\b"),
+    "an object's address in memory": re.compile(r"\b0x[0-9a-fA-F]{6,}\b"),
+    "a time of day or a date": re.compile(r"\b\d\d:\d\d:\d\d\b|\[\d\d:\d\d<|\b20\d\d-\d\d-\d\d\b"),
+    "a timing": re.compile(
+        r"(?<![\w.])\d[\d.,]*\s?(ns|[µμ]s|us|ms|s|secs?|seconds?|mins?|minutes?|it/s|s/it)(?![\w/])|\bper second\b"
+    ),
+}
+PICTURES = {"image/png", "image/jpeg", "image/gif", "image/svg+xml", "application/pdf"}
+
+
+def texts(cell: NotebookNode) -> Iterator[str]:
+    """What a reader reads in a cell's outputs: streams, text, and the words of HTML (no drawings, no scripts)."""
+    for output in cell.get("outputs", []):
+        if output.output_type == "stream":
+            yield output.text
+        for kind, data in output.get("data", {}).items():
+            if kind == "text/html":
+                soup = BeautifulSoup(data, "html.parser")
+                for tag in soup(["svg", "script", "style"]):
+                    tag.decompose()
+                yield soup.get_text(" ")
+            elif kind.startswith("text/"):
+                yield str(data)
+
+
+def erroring_cells(path: Path) -> list[str]:
+    """No cell has failed, and none may fail or change its output unseen."""
+    found = []
+    for cell in read(path).cells:
+        where = f"{path.name}, cell {cell.id!r}"
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                found.append(
+                    f"{where}: the stored output is an error ({output.ename}): mend the cell, then make notebooks"
+                )
+            if output.output_type == "stream" and output.name == "stderr":
+                found.append(f"{where}: a warning is stored ({output.text.strip()[:60]!r}): mend what causes it")
+        escapes = [tag for tag in cell.metadata.get("tags", []) if ESCAPE_TAG.match(tag)]
+        escapes += [match.group(1) for match in ESCAPE_COMMENT.finditer(cell.source)]
+        if escapes:
+            found.append(f"{where}: {escapes[0]!r} lets the cell escape the comparison: remove it")
+    return found
+
+
+def machine_traces(path: Path) -> list[str]:
+    """No output tells of the machine it was made on, or of the time it took."""
+    patterns = dict(MACHINE)
+    if len(platform.node()) > 3:
+        patterns["this machine's name"] = re.compile(rf"(?<!\w){re.escape(platform.node())}(?!\w)")
+    found = []
+    for cell in read(path).cells:
+        for what, pattern in patterns.items():
+            match = next(filter(None, map(pattern.search, texts(cell))), None)
+            if match:
+                found.append(
+                    f"{path.name}, cell {cell.id!r}: the output shows {what} ({match.group(0)!r}), "
+                    "which differs from one run to the next: print something that does not"
+                )
+    return found
+
+
+def figures_without_words(path: Path) -> list[str]:
+    """Every picture came through `show(fig, alt=…)` and its relatives: it has words for who cannot see it."""
+    found = []
+    for cell in read(path).cells:
+        where = f"{path.name}, cell {cell.id!r}"
+        for data in (output.get("data", {}) for output in cell.get("outputs", [])):
+            if PICTURES & set(data) or str(data.get("text/plain", "")).startswith("<Figure size"):
+                found.append(f"{where}: a picture without alternative text: end the cell with show(figure, alt=…)")
+            found += [f"{where}: {what}" for what in unnamed(BeautifulSoup(data.get("text/html", ""), "html.parser"))]
+    return found
+
+
+def unnamed(soup: BeautifulSoup) -> list[str]:
+    """The drawings and images of a piece of HTML that a screen reader could not name."""
+    found = []
+    for tag in soup(["svg", "img", "canvas", "object", "embed"]):
+        if tag.name == "svg" and tag.find_parent("svg"):
+            continue
+        around = [tag, *tag.parents]
+        hidden = any(a.get("aria-hidden") == "true" or a.has_attr("hidden") for a in around)
+        named = any(
+            str(a.get("aria-label", "")).strip() or a.get("aria-labelledby") for a in around if a.get("role") == "img"
+        )
+        if tag.name == "img":
+            named = named or bool(tag.get("alt", "").strip()) or tag.get("role") == "presentation"
+        if tag.name == "svg":
+            named = named or bool(tag.find("title", recursive=False))
+        if not (named or hidden):
+            found.append(f"a <{tag.name}> without alternative text: give it role='img' and an aria-label")
+    return found
+
+
+def too_heavy(path: Path) -> list[str]:
+    """No output is too large for a page that should open at once, on a phone as well."""
+    found = []
+    if path.stat().st_size > LARGEST_NOTEBOOK:
+        found.append(f"{path.name}: {path.stat().st_size:,} bytes, at most {LARGEST_NOTEBOOK:,}: draw or print less")
+    for cell in read(path).cells:
+        for output in cell.get("outputs", []):
+            size = sum(len(str(data).encode()) for data in [*output.get("data", {}).values(), output.get("text", "")])
+            if size > LARGEST_OUTPUT:
+                found.append(
+                    f"{path.name}, cell {cell.id!r}: an output of {size:,} bytes, at most {LARGEST_OUTPUT:,}: "
+                    "fewer frames, or simpler drawings"
+                )
+    return found

@@ -1,0 +1,87 @@
+"""Reading notebooks and markdown for the gates."""
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from IPython.core.inputtransformer2 import TransformerManager
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from nbformat import NotebookNode
+
+MARKDOWN = MarkdownIt("commonmark").enable("table")
+
+
+class Part(NamedTuple):
+    """One thing a reader meets, from top to bottom: a heading, a list item, a link, an image, or a code cell."""
+
+    kind: str  # "h1" … "h6", "item", "link", "image", "code"
+    text: str  # a heading's words, a link's or image's target, a cell's source
+    cell: NotebookNode
+    alt: str = ""
+
+
+def syntax_tree(source: str) -> ast.Module:
+    """The syntax tree of a code cell; `%magics` become the calls they stand for."""
+    return ast.parse(TransformerManager().transform_cell(source))
+
+
+def calls(source: str, *names: str) -> list[ast.Call]:
+    """Every call of one of these functions in a cell, in order."""
+    found = [node for node in ast.walk(syntax_tree(source)) if isinstance(node, ast.Call)]
+    return [node for node in found if isinstance(node.func, ast.Name) and node.func.id in names]
+
+
+def strings(call: ast.Call) -> list[str]:
+    """The plain strings among a call's positional arguments."""
+    return [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+
+
+def parts(nb: NotebookNode) -> Iterator[Part]:
+    """The notebook as the parts that gates look at."""
+    for cell in nb.cells:
+        if cell.cell_type == "code":
+            yield Part("code", cell.source, cell)
+        elif cell.cell_type == "markdown":
+            yield from markdown_parts(cell.source, cell)
+
+
+def markdown_parts(source: str, cell: NotebookNode | None = None) -> Iterator[Part]:
+    """Headings, list items, links and images of a markdown text."""
+    tokens = MARKDOWN.parse(source)
+    for position, token in enumerate(tokens):
+        if token.type == "heading_open":
+            yield Part(token.tag, plain(tokens[position + 1]), cell)
+        elif token.type == "list_item_open":
+            yield Part("item", "", cell)
+        for child in token.children or []:
+            if child.type == "link_open":
+                yield Part("link", child.attrs["href"], cell)
+            elif child.type == "image":
+                yield Part("image", child.attrs["src"], cell, alt=child.content)
+        if token.type in {"html_block", "inline"}:
+            html = token.content if token.type == "html_block" else "".join(_html_of(token))
+            for target in re.findall(r"<a\s[^>]*href=[\"']([^\"']+)", html):
+                yield Part("link", target, cell)
+            for tag in re.findall(r"<img\s[^>]*>", html):
+                target, alt = (re.search(rf"\b{name}=[\"']([^\"']*)", tag) for name in ("src", "alt"))
+                yield Part("image", target.group(1) if target else "", cell, alt=alt.group(1) if alt else "")
+
+
+def _html_of(token: Token) -> Iterator[str]:
+    return (child.content for child in token.children or [] if child.type == "html_inline")
+
+
+def plain(token: Token) -> str:
+    """The words of an inline token, without emphasis and link targets."""
+    return "".join(child.content for child in token.children or [] if child.type in {"text", "code_inline"})
+
+
+def anchor(heading: str) -> str:
+    """The anchor that GitHub, Jupyter Book and most viewers give to a heading.
+
+    >>> anchor("Pitfalls, measured")
+    'pitfalls-measured'
+    """
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")

@@ -1,0 +1,38 @@
+"""Copy the library's definitions into the chapters' definition cells: `python -m tools.sync`. Never the other way."""
+
+import sys
+from pathlib import Path
+
+from tools.environment import LIBRARY, chapters
+from tools.form import normal_form, read, text_of
+from tools.gates.definitions import definitions, is_definition_cell, module_of, source_of
+from tools.notebooks import write_atomically
+
+
+def synchronize(path: Path, library: Path = LIBRARY) -> list[str]:
+    """Rewrite the definition cells of one chapter; return the ids of the cells that changed."""
+    nb, changed = read(path), []
+    for cell in nb.cells:
+        module = module_of(path, library, cell)
+        if not is_definition_cell(cell, module):
+            continue
+        text = module.read_text(encoding="utf-8")
+        known = definitions(text)
+        source = "\n\n\n".join(source_of(text, known[name]) for name in definitions(cell.source))
+        if source != cell.source:
+            cell.source = source
+            changed.append(cell.id)
+    if changed:
+        write_atomically(path, text_of(normal_form(nb)))
+    return changed
+
+
+def main() -> int:
+    for path in chapters():
+        for cell_id in synchronize(path):
+            print(f"{path.name}, cell {cell_id!r}: now as in the library. Run it again with make notebooks.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
