@@ -1,0 +1,71 @@
+"""How a quiz is shown: as text, and as HTML that folds each reason away until its option is chosen."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib.resources import files
+
+from course_lib.quizzes.engine.model import Option, Question
+
+
+@dataclass(frozen=True)
+class Quiz:
+    """Questions to answer: its text form lists them, its HTML form also gives the feedback.
+
+    Without its script (a page that strips scripts) each option unfolds its reason; with it, each question is a group of
+    radio buttons or checkboxes. Nothing is sent anywhere; what was missed is remembered by the browser alone.
+    """
+
+    title: str
+    lead: str
+    questions: tuple[Question, ...]
+
+    def __repr__(self) -> str:
+        lines = [self.title]
+        for number, question in enumerate(self.questions, start=1):
+            lines.append(f"{number}. {question.text}{' (several may be right)' if question.many else ''}")
+            lines += [f"   - {option.text}" for option in question.shown]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        lead = f'<p class="course-quiz-lead">{_inline(self.lead)}</p>' if self.lead else ""
+        questions = "".join(_question(number, q) for number, q in enumerate(self.questions, start=1))
+        key = "q" + hashlib.sha256(questions.encode()).hexdigest()[:10]
+        return (
+            f'<div class="course-quiz" role="group" aria-label="{escape(self.title)}" data-course-quiz="{key}">'
+            f"<style>{_read('quiz.css')}</style>{lead}{questions}</div>"
+            f"<script>for (const root of document.querySelectorAll("
+            f"'[data-course-quiz=\"{key}\"]:not([data-ready])')) {{\n{_read('quiz.js')}\n}}</script>"
+        )
+
+
+def _question(number: int, question: Question) -> str:
+    options = "".join(map(_option, question.shown))
+    several = " <small>Several may be right.</small>" if question.many else ""
+    name = question.id.replace(".", "-").replace("_", "-")
+    return (
+        f'<fieldset id="quiz-{name}" data-question="{question.id}"{" data-many" if question.many else ""}>'
+        f"<legend>{number}. {_inline(question.text)}{several}</legend>{options}</fieldset>"
+    )
+
+
+def _option(option: Option) -> str:
+    right = " data-right" if option.correct else ""
+    verdict = "Right." if option.correct else "Not quite."
+    return (
+        f"<details{right}><summary>{_inline(option.text)}</summary>"
+        f"<p><b>{verdict}</b> {_inline(option.why)}</p></details>"
+    )
+
+
+def _inline(text: str) -> str:
+    """Plain text with `code` in backticks."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
+
+
+@cache
+def _read(name: str) -> str:
+    lines = files(__package__).joinpath(name).read_text(encoding="utf-8").splitlines()
+    return "\n".join(line.strip() for line in lines)
