@@ -13,10 +13,15 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import NamedTuple
 
+from tools import strict
 from tools.environment import ROOT, chapters, environment
 
-GATES = ["tests/test_house.py", "tests/test_notebooks.py", "tests/test_gates.py", "tests/test_tools.py"]
-BROWSER = ["tests/test_book.py"]
+# Which files of tests/ belong to which stage; all others are unit tests.
+FILES = {
+    "gates": ("test_house*.py", "test_notebooks*.py", "test_gates*.py", "test_tools*.py"),
+    "exercises": ("test_exercise*.py",),
+    "browser": ("test_book*.py",),
+}
 
 
 class Outcome(NamedTuple):
@@ -39,13 +44,16 @@ class Stages:
     def __init__(self, folder: Path, notebooks: list[str]):
         self.folder = folder
         self.notebooks = notebooks or [str(path.relative_to(ROOT)) for path in chapters()]
-        self.exercises = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/test_exercise*.py"))
+        self.files = {
+            stage: sorted(str(path.relative_to(ROOT)) for pattern in patterns for path in ROOT.glob(f"tests/{pattern}"))
+            for stage, patterns in FILES.items()
+        }
         self.environment = environment(folder / "home")
         self.all = {
             "lint": self.lint,
-            "gates": lambda: self.pytest(*GATES),
+            "gates": lambda: self.pytest(*self.files["gates"]),
             "unit": self.unit,
-            "exercises": lambda: self.pytest(*self.exercises),
+            "exercises": lambda: self.pytest(*self.files["exercises"]),
             "notebooks": self.strict,
             "book": lambda: self.commands(["tools.book"]),
             "browser": self.browser,
@@ -55,16 +63,15 @@ class Stages:
         return self.commands(["ruff", "check", "--quiet"], ["ruff", "format", "--check", "--quiet"])
 
     def unit(self) -> Outcome:
-        elsewhere = [f"--ignore={path}" for path in [*GATES, *BROWSER, *self.exercises]]
+        elsewhere = [f"--ignore={path}" for paths in self.files.values() for path in paths]
         return self.pytest("tests", *elsewhere)
 
     def strict(self) -> Outcome:
-        nbval = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=300", "-p", "tools.strict"]
-        return self.pytest(*nbval, "--nbval-sanitize-with=tools/sanitize.cfg", "--dist=loadscope", *self.notebooks)
+        return self.pytest(*strict.ARGUMENTS, *self.notebooks)
 
     def browser(self) -> Outcome:
         self.environment["BOOK_IS_BUILT"] = "1"  # by the stage before this one
-        return self.pytest(*BROWSER)
+        return self.pytest(*self.files["browser"])
 
     def commands(self, *commands: list[str]) -> Outcome:
         codes = [self.run(*command) for command in commands]

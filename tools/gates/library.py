@@ -86,9 +86,12 @@ def circles(library: Path) -> list[str]:
                     return [start, *rest]
         return []
 
-    rounds = {name: way(name, name, set()) for name in needs}
-    first = {frozenset(round_trip): round_trip for round_trip in rounds.values() if round_trip}
-    return [f"imports go in a circle: {' → '.join(trip)}: move what both need into a third" for trip in first.values()]
+    rounds: dict[frozenset, list[str]] = {}
+    for name in sorted(needs):
+        trip = way(name, name, set())
+        if trip:
+            rounds.setdefault(frozenset(trip), trip)
+    return [f"imports go in a circle: {' → '.join(trip)}: move what both need into a third" for trip in rounds.values()]
 
 
 def small(library: Path) -> list[str]:

@@ -34,8 +34,7 @@ SCRIPT_OUTSIDE = re.compile(
     r"(?:\bfetch\(|\bimport\(|\bimport\s|\bfrom\s|importScripts\(|\.open\([^)]*?|\.(?:src|href)\s*=|new\s+(?:WebSocket|EventSource|Worker)\()"
     r"\s*[\"'`]((?:https?:|wss?:)?//[^\"'`]+)"
 )
-# Sphinx writes these for machines; they have no content of their own.
-LISTS = {"genindex.html", "search.html", "py-modindex.html"}
+INSTEAD = "keep a copy in the book, or do without"
 
 
 @lru_cache(maxsize=64)
@@ -53,10 +52,10 @@ def outside_resources(book: Path) -> list[str]:
     found = []
     for path in pages(book):
         for what, address in _loaded(soup(path)):
-            found.append(f"{path.relative_to(book)}: {what} loads {address}: keep a copy in the book, or do without")
+            found.append(f"{path.relative_to(book)}: {what} loads {address}: {INSTEAD}")
     for path in sorted(book.rglob("*.css")):
         for address in CSS_OUTSIDE.findall(path.read_text(encoding="utf-8", errors="replace")):
-            found.append(f"{path.relative_to(book)}: loads {address}: keep a copy in the book, or do without")
+            found.append(f"{path.relative_to(book)}: loads {address}: {INSTEAD}")
     return found
 
 

@@ -1,0 +1,70 @@
+"""The strict run of the notebooks closes: an erroring cell and a stale output fail, counter or no counter."""
+
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from tools import strict
+from tools.cells import from_text
+from tools.environment import ROOT, environment
+from tools.form import text_of
+from tools.notebooks import run
+
+CELLS = """%% code imports
+import random
+from IPython.display import HTML
+
+%% code printed
+for word in "one", "two":
+    print(word, flush=True)
+
+%% code quiet
+quiet = 1
+
+%% code value
+sum(range(4))
+
+%% code drawing
+HTML(f"<p>Drawn.</p><svg role='img' aria-label='A dot'>{random.random()}</svg>")
+"""
+# What is broken in the stored notebook, and the cell in which nbval must see it (None: nothing is broken).
+CASES = {
+    "whole": ("", "", None),
+    "error": ('"quiet = 1"', '"quiet = 1 / 0"', "Cell 2"),
+    "stale_text": ('"two\\n"', '"three\\n"', "Cell 1"),
+    "stale_value": ('"6"', '"7"', "Cell 3"),
+    "stale_html": ('"<p>Drawn.', '"<p>Sketched.', "Cell 4"),
+    "new_output": ('"quiet = 1"', '"print(1)"', "Cell 2"),
+    "drawing_differs": ("\"<p>Drawn.</p><svg role='img'", "\"<p>Drawn.</p><svg role='none'", None),
+}
+
+
+@pytest.fixture(scope="module")
+def failures(tmp_path_factory):
+    """The cells that fail in each notebook, from one strict run over all of them."""
+    folder = tmp_path_factory.mktemp("strict")
+    source = folder / "source.ipynb"
+    source.write_text(text_of(from_text(CELLS)), encoding="utf-8")
+    stored = text_of(run(source)[0])
+    for name, (old, new, _) in CASES.items():
+        assert old in stored
+        (folder / f"{name}.ipynb").write_text(stored.replace(old, new), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", *strict.ARGUMENTS, f"--junitxml={folder}/report.xml"]
+    command += [str(folder / f"{name}.ipynb") for name in CASES]
+    subprocess.run(command, cwd=ROOT, env=environment(folder), stdout=subprocess.DEVNULL)
+    found = {name: [] for name in CASES}
+    cells = list(ElementTree.parse(folder / "report.xml").iter("testcase"))
+    assert len(cells) == 5 * len(CASES)
+    for cell in cells:
+        if cell.find("failure") is not None:
+            found[re.search(r"(\w+)\.ipynb$", cell.get("classname")).group(1)].append(cell.get("name"))
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_strict_run_sees_what_is_broken_and_nothing_else(name, failures):
+    expected = CASES[name][2]
+    assert failures[name] == ([expected] if expected else [])
