@@ -41,7 +41,7 @@ def attention_view(
 
     `weights` has shape (q_len, k_len), (n_heads, q_len, k_len) or (n_layers, n_heads, q_len, k_len). `tokens` are the
     queries, and the keys too unless `keys` names others (cross-attention). `mask` (q_len, k_len), True = may attend.
-    `layer`, `head` and `query` are shown first. Weights are stored with three decimals; at most 300 KB.
+    `layer`, `head` and `query` are shown first. Weights are stored with three decimals; at most 290 KB.
 
     >>> from course_lib.figures import attention_view
     >>> attention_view(["the", "cat"], [[0.9, 0.1], [0.4, 0.6]], alt="Each word looks mostly at itself.")

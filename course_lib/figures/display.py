@@ -25,7 +25,7 @@ class Shown:
 def show(fig: Figure, *, alt: str) -> Shown:
     """Show a matplotlib figure as a picture that follows the page's theme; `alt` says it in words.
 
-    Put it on the last line of a cell. ValueError when `alt` is empty or the picture weighs more than 300 KB.
+    Put it on the last line of a cell. ValueError when `alt` is empty or the picture weighs more than 290 KB.
 
     >>> from course_lib.figures import new_figure, show
     >>> fig, ax = new_figure(4, 3)

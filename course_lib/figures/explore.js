@@ -1,25 +1,28 @@
-const data = JSON.parse(root.dataset.explore);
+const part = (selector) => root.querySelector(`:scope > ${selector}`);
 const frames = root.querySelectorAll(":scope > .course-frame");
-const controls = [...root.querySelectorAll(":scope > .course-controls :is(input, select)")];
-const position = (control) => {
-  if (control.type === "checkbox") return JSON.parse(control.dataset.order).indexOf(Number(control.checked));
-  return control.type === "range" ? Number(control.value) : control.selectedIndex;
+const controls = [...part(".course-controls").querySelectorAll("input, select")];
+const state = (control) => {
+  if (control.type === "checkbox") return [Number(control.checked), 2];
+  if (control.type === "range") return [Number(control.value), Number(control.max) + 1];
+  return [control.selectedIndex, control.options.length];
 };
-const update = (speak) => {
+const update = () => {
   let number = 0;
-  controls.forEach((control, i) => {
-    const at = position(control);
-    number = number * data.sizes[i] + at;
+  for (const control of controls) {
+    const [at, count] = state(control);
+    number = number * count + at;
     if (control.type === "range") {
       const label = JSON.parse(control.dataset.labels)[at];
       control.setAttribute("aria-valuetext", label);
       control.nextElementSibling.textContent = label;
     }
-  });
-  frames.forEach((frame, i) => { frame.hidden = i !== data.frames[number]; });
-  if (speak) root.querySelector(":scope > [role=status]").textContent = data.texts[number];
+  }
+  frames.forEach((frame, i) => { frame.hidden = i !== number; });
+  return frames[number].dataset.text;
 };
-controls.forEach((control) => control.addEventListener("input", () => update(true)));
-root.querySelector(":scope > .course-controls").hidden = false;
-root.querySelector(":scope > .course-still").hidden = true;
-update(false);
+for (const control of controls) {
+  control.addEventListener("input", () => { part("[role=status]").textContent = update(); });
+}
+part(".course-controls").hidden = false;
+part(".course-still").hidden = true;
+update();

@@ -16,7 +16,7 @@ from course_lib.figures.style import INK, MASK, SEQUENTIAL, apply_style, ink_on,
 TOKENS_MAX = 24  # positions that still get their token as a label
 ANNOTATED_MAX = 12  # keys that still get their number written into the cell
 PAGE = 7.2  # inches
-CELL, CELL_MIN = 0.62, 0.22  # inches; the smallest one still holds a line of text
+CELL, CELL_MIN = 0.62, 0.19  # inches; the smallest one still holds a line of text
 LETTER = 0.11  # inches, about the width of one
 
 
@@ -105,10 +105,13 @@ def heatmaps(
     n_queries, n_keys = values.shape[1:]
     label = _margin(queries)
     fitting = int((PAGE - label) // (n_keys * CELL_MIN + 0.2))
-    cols = cols or max(1, min(4, fitting, n_heads))
-    rows = -(-n_heads // cols)
+    rows = -(-n_heads // (cols or max(1, min(4, fitting))))
+    cols = cols or -(-n_heads // rows)
     cell = min(CELL, (PAGE - label) / cols / (n_keys + 1), 5.6 / n_queries)
-    width, height = label + cols * (n_keys * cell + 0.2), rows * (n_queries * cell + 0.4) + _margin(keys or queries)
+    width, height = (
+        label + cols * (n_keys * cell + 0.2),
+        rows * (n_queries * cell + 0.4) + _margin(queries if keys is None else keys),
+    )
     fig, axes = new_figure(width, height, rows, cols, squeeze=False)
     for number, ax in enumerate(axes.flat):
         if number >= n_heads:

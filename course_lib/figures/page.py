@@ -28,6 +28,17 @@ def instead(text: str) -> str:
     return f'<p class="course-alt">{escape(text)} (Trust the notebook or run the cell to see it.)</p>'
 
 
+def label(value) -> str:
+    """A value as the reader sees it.
+
+    >>> label(0.5), label(64), label(True)
+    ('0.5', '64', 'on')
+    """
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def _read(name: str) -> str:
     lines = files(__package__).joinpath(name).read_text(encoding="utf-8").splitlines()
     return "".join(line.strip() + "\n" for line in lines)

@@ -15,6 +15,8 @@ PALETTE = (QUERY, KEY, VALUE, ACCENT, EXTRA, MASK)
 
 # Black is the ink: `show` turns it into the page's own text color, so it is light on a dark page.
 INK = "#000000"
+# Near enough to black for AA contrast on any color of the map, and yet not the ink.
+DARK, LIGHT = "#010101", "#ffffff"
 
 # Perceptually uniform, readable by color-blind readers; low is dark, high is bright, on any page.
 SEQUENTIAL = "viridis"
@@ -33,6 +35,7 @@ STYLE = {
     "font.size": 12,
     "axes.titlesize": 12,
     "axes.labelsize": 12,
+    "axes.labelpad": 6,
     "xtick.labelsize": 12,
     "ytick.labelsize": 12,
     "legend.fontsize": 12,
@@ -75,13 +78,12 @@ def new_figure(width: float = 6.0, height: float = 3.5, rows: int = 1, cols: int
 
 
 def ink_on(color) -> str:
-    """Near-black or white: the one that reads better on `color` (WCAG contrast ratio).
+    """Near-black or white: the one that reads better on `color`.
 
     >>> ink_on("#440154"), ink_on("#fde725")
-    ('#ffffff', '#111111')
+    ('#ffffff', '#010101')
     """
-    light, dark = contrast("#ffffff", color), contrast("#111111", color)
-    return "#ffffff" if light > dark else "#111111"
+    return max(LIGHT, DARK, key=lambda ink: contrast(ink, color))
 
 
 def contrast(one, other) -> float:

@@ -16,19 +16,19 @@ from matplotlib.text import Text
 from course_lib.figures.compact import compact, short
 from course_lib.figures.style import STYLE
 
-LIMIT = 300_000  # bytes an output may weigh
+LIMIT = 290_000  # bytes an output may weigh
 
 _REFERENCE = re.compile(r"""(url\(#|href="#)([^")]+)""")
 _POWER_OF_TEN = re.compile(r"\$\\mathdefault\{[^a-z{}]*\^\{[^a-z{}]*\}\}\$")
 
 
-def figure_to_svg(fig: Figure, alt: str, salt: str = "") -> str:
+def figure_to_svg(fig: Figure, alt: str, salt: str = "", crop: bool = True) -> str:
     """The figure as an `<svg>` element with `alt` as its name; the same figure gives the same bytes.
 
-    `salt` tells apart two drawings of one page that are otherwise equal.
+    `salt` tells apart two drawings of one page that are otherwise equal; `crop` cuts empty margins off.
     """
     alt = checked_alt(alt)
-    root = ElementTree.fromstring(_draw(fig))
+    root = ElementTree.fromstring(_draw(fig, crop))
     body = compact(root)
     body = _rename(body, "f" + hashlib.sha256((salt + alt + body).encode()).hexdigest()[:8])
     width, height = (float(root.get(side).removesuffix("pt")) * 4 / 3 for side in ("width", "height"))
@@ -57,7 +57,7 @@ def check_size(html: str, advice: str) -> str:
     return html
 
 
-def _draw(fig: Figure) -> bytes:
+def _draw(fig: Figure, crop: bool) -> bytes:
     if not isinstance(fig, Figure):
         raise TypeError(
             f"expected a matplotlib Figure, got {type(fig).__name__}. "
@@ -70,9 +70,8 @@ def _draw(fig: Figure) -> bytes:
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         fig.draw_without_rendering()
         _formulas_as_paths(fig)
-        fig.savefig(
-            buffer, format="svg", transparent=True, bbox_inches="tight", pad_inches=0.04, metadata={"Date": None}
-        )
+        box = {"bbox_inches": "tight", "pad_inches": 0.04} if crop else {"bbox_inches": None}
+        fig.savefig(buffer, format="svg", transparent=True, metadata={"Date": None}, **box)
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close(fig)
     return buffer.getvalue()
