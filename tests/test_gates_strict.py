@@ -36,9 +36,9 @@ CASES = {
     "error": ('"quiet = 1"', '"quiet = 1 / 0"', "Cell 2"),
     "stale_text": ('"two\\n"', '"three\\n"', "Cell 1"),
     "stale_value": ('"6"', '"7"', "Cell 3"),
-    "stale_html": ('"<p>Drawn.', '"<p>Sketched.', "Cell 4"),
+    "stale_html": (' "<p>Drawn.', ' "<p>Sketched.', "Cell 4"),
     "new_output": ('"quiet = 1"', '"print(1)"', "Cell 2"),
-    "drawing_differs": ("\"<p>Drawn.</p><svg role='img'", "\"<p>Drawn.</p><svg role='none'", None),
+    "drawing_differs": (" \"<p>Drawn.</p><svg role='img'", " \"<p>Drawn.</p><svg role='none'", None),
 }
 
 
