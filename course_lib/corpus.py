@@ -1,0 +1,225 @@
+"""Sentence pairs: the course's own Korean–English corpus, and any file of pairs.
+
+The course corpus is generated (`grammar` spells trees that `tree_sampler` draws), so every pair carries its gold word
+alignment and tags that say which phenomena it shows. BLEU near 100 on it says nothing about real translation.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+
+from course_lib import lexicon
+from course_lib.dictionary import NOUN
+from course_lib.grammar import EN_ORDER, Because, Clause, Coordination, align, spell_en, spell_ko
+from course_lib.tree_sampler import KINDS, Sampler
+from course_lib.tree_tags import tags_of
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence in two languages: words, gold links (src position, tgt position), and tags.
+
+    `readings` holds every correct target with its probability where the source allows several. The text is the words
+    joined by single spaces, and the words are the text split at single spaces: nothing is lost either way.
+
+    >>> pair = Sentence(("책을", "읽는다"), ("reads", "a", "book"), alignment=((0, 2), (1, 0)))
+    >>> pair.src_text, pair.swapped().alignment
+    ('책을 읽는다', ((0, 1), (2, 0)))
+    """
+
+    src: Words
+    tgt: Words
+    alignment: tuple[tuple[int, int], ...] = ()
+    tags: Words = ()
+    readings: tuple[tuple[float, Words], ...] = ()
+
+    @property
+    def src_text(self) -> str:
+        return " ".join(self.src)
+
+    @property
+    def tgt_text(self) -> str:
+        return " ".join(self.tgt)
+
+    def swapped(self) -> "Sentence":
+        """The other direction; there, one target is right."""
+        links = tuple(sorted((j, i) for i, j in self.alignment))
+        return replace(self, src=self.tgt, tgt=self.src, alignment=links, readings=())
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Named splits of sentence pairs; `train`, `val` and `test` are always there.
+
+    >>> corpus = Corpus("tiny", "ko", "en", {"train": [Sentence(("책",), ("book",))], "val": [], "test": []})
+    >>> corpus["train"][0].tgt_text, corpus.swapped().src_language
+    ('book', 'en')
+    """
+
+    name: str
+    src_language: str
+    tgt_language: str
+    splits: dict[str, list[Sentence]] = field(repr=False)
+
+    def __getitem__(self, split: str) -> list[Sentence]:
+        if split not in self.splits:
+            raise ValueError(f"expected one of the splits {', '.join(self.splits)}, got {split!r}: choose one of them")
+        return self.splits[split]
+
+    def swapped(self) -> "Corpus":
+        """The corpus in the other direction."""
+        splits = {name: [pair.swapped() for pair in pairs] for name, pairs in self.splits.items()}
+        return Corpus(self.name, self.tgt_language, self.src_language, splits)
+
+
+# split: (how many, kinds of sentences, what else is special)
+EVALUATION_SPLITS = {
+    "test": (1000, tuple(KINDS)),
+    "val": (500, tuple(KINDS)),
+    "held_out_pairs": (500, tuple(KINDS)),
+    "held_out_names": (500, tuple(KINDS)),
+    "depth": (500, ("relative in relative", "quote in quote")),
+    "length": (500, ("three clauses",)),
+    "ambiguous": (300, ("ambiguous",)),
+}
+GARDEN_PATH = {"garden_path": (300, ("three adjuncts",))}
+# "yesterday" first with probability .4; else one of four orders after the verb, each with .15
+GARDEN_PATH_ORDERS = [("time", *EN_ORDER[:-1])] + [
+    (*EN_ORDER[:3], *order)
+    for order in (
+        ("companion", "place", "time"),
+        ("place", "companion", "time"),
+        ("companion", "time", "place"),
+        ("place", "time", "companion"),
+    )
+]
+GARDEN_PATH_PROBABILITIES = [0.4, 0.15, 0.15, 0.15, 0.15]
+
+
+def course_corpus(seed: int = 0, direction: str = "ko-en", n_train: int = 20_000, garden_path: bool = False) -> Corpus:
+    """The course's Korean–English corpus: the same for the same seed, on every machine, in a second or two.
+
+    Splits: `train`, `val`, `test`, and what training does not show: `held_out_pairs` (verb and object),
+    `held_out_names`, `depth` (a relative clause in a relative clause, a quote in a quote), `length` (three clauses in
+    a row). `ambiguous` has sources with two equally good readings, as 3 % of train. With `garden_path`, a tenth of
+    train and a split of that name have five word orders, of which the likeliest begins with the less likely word.
+    `direction` is "ko-en" or "en-ko". No source and no target occurs twice, within a split or across them.
+
+    >>> pair = course_corpus(n_train=10)["test"][0]
+    >>> pair.src_text
+    '지민이 나리와 그 비행기를 탔기 때문에 수빈은 바닷가에서 손을 들었다'
+    >>> pair.tgt_text
+    'Subin raised a hand on the beach because Jimin took the airplane with Nari'
+    """
+    if direction not in ("ko-en", "en-ko"):
+        raise ValueError(f"expected direction 'ko-en' or 'en-ko', got {direction!r}: choose the source language first")
+    seen: set[Words] = set()
+    table = EVALUATION_SPLITS | (GARDEN_PATH if garden_path else {})
+    splits = {}
+    for split, (size, kinds) in table.items():
+        weights = {kind: KINDS.get(kind, 1) for kind in kinds}
+        splits[split] = generate(seed, split, size, weights, seen)
+    weights = KINDS | {"ambiguous": 3} | ({"three adjuncts": 11} if garden_path else {})
+    splits = {"train": generate(seed, "train", n_train, weights, seen)} | splits
+    corpus = Corpus("course", "ko", "en", splits)
+    return corpus if direction == "ko-en" else corpus.swapped()
+
+
+def generate(seed: int, split: str, size: int, weights: dict[str, int], seen: set[Words]) -> list[Sentence]:
+    """`size` new sentences of the kinds in `weights`; adds their two sides to `seen`."""
+    random = Random(f"{seed} {split}")
+    names = lexicon.HELD_OUT_NAMES if split == "held_out_names" else lexicon.NAMES
+    sampler = Sampler(random, names)
+    kinds, chances = list(weights), list(weights.values())
+    sentences = []
+    while len(sentences) < size:
+        kind = random.choices(kinds, chances)[0]
+        sentence = spell(sampler.sentence(kind, split == "held_out_pairs"), kind, random)
+        if split == "held_out_names" and "name" not in sentence.tags:
+            continue
+        targets = {sentence.tgt, *(words for _, words in sentence.readings)}
+        if sentence.src not in seen and seen.isdisjoint(targets):
+            seen |= {sentence.src} | targets
+            sentences.append(sentence)
+    return sentences
+
+
+def spell(tree: Clause | Because | Coordination, kind: str, random: Random) -> Sentence:
+    """The tree in both languages; of several readings, one is drawn."""
+    ko, en = spell_ko(tree), spell_en(tree)
+    spelled = [(1.0, en)]
+    if kind == "ambiguous":
+        spelled = [(0.5, en), (0.5, spell_en_otherwise(tree))]
+    elif kind == "three adjuncts":
+        orders = zip(GARDEN_PATH_PROBABILITIES, GARDEN_PATH_ORDERS, strict=True)
+        spelled = [(probability, spell_en(tree, order)) for probability, order in orders]
+        en = random.choices([words for _, words in spelled], GARDEN_PATH_PROBABILITIES)[0]
+    readings = tuple((p, tuple(text for text, _ in words)) for p, words in spelled) if len(spelled) > 1 else ()
+    src, tgt = (tuple(text for text, _ in words) for words in (ko, en))
+    return Sentence(src, tgt, align(ko, en), tags_of(tree, kind, ko, en), readings)
+
+
+def spell_en_otherwise(tree: Clause) -> list:
+    """The other reading of an ambiguous clause: its object means the other thing."""
+    phrase = tree.object
+    drawn = phrase.noun
+    meanings, _ = lexicon.AMBIGUOUS[drawn.ko]
+    phrase.noun = NOUN[meanings[meanings[0] == drawn.en]]
+    words = spell_en(tree)
+    phrase.noun = drawn
+    return words
+
+
+def tagged(sentences: Iterable[Sentence], tag: str) -> list[Sentence]:
+    """The sentences that have `tag`: the slice of a split that shows one phenomenon."""
+    return [sentence for sentence in sentences if tag in sentence.tags]
+
+
+def read_pairs(
+    path: str | Path,
+    languages: tuple[str, str] = ("src", "tgt"),
+    swap: bool = False,
+    seed: int = 0,
+    held_out: float = 0.05,
+) -> Corpus:
+    """A corpus from a UTF-8 file with one `src TAB tgt [TAB note]` a line (notes are ignored).
+
+    `swap` takes the second column as the source. A share of `held_out` of the sources goes to `val`, another to `test`,
+    at random; all pairs with one source stay in one split.
+    """
+    by_source: dict[str, list[str]] = {}
+    for number, line in enumerate(lines_of(Path(path).read_bytes(), path), start=1):
+        if not line:
+            continue
+        src, *rest = line.split("\t")
+        tgt = rest[0] if rest else ""
+        if not src.strip() or not tgt.strip():
+            raise ValueError(
+                f"expected 'source TAB target' in {path}, got {line[:60]!r} in line {number}: "
+                "put a tab between the two sentences, and drop lines that lack one of them"
+            )
+        src, tgt = (tgt, src) if swap else (src, tgt)
+        by_source.setdefault(src, []).append(tgt)
+    sources = list(by_source)
+    Random(seed).shuffle(sources)
+    n = round(len(sources) * held_out)
+    parts = {"train": sources[2 * n :], "val": sources[:n], "test": sources[n : 2 * n]}
+    splits = {
+        split: [Sentence(tuple(src.split(" ")), tuple(tgt.split(" "))) for src in part for tgt in by_source[src]]
+        for split, part in parts.items()
+    }
+    return Corpus(Path(path).stem, *(languages[::-1] if swap else languages), splits)
+
+
+def lines_of(data: bytes, path: str | Path) -> Iterator[str]:
+    """Lines of a UTF-8 file, split at line feeds only: other line separators of Unicode may be part of a sentence."""
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").split(b"\n"), start=1):
+        try:
+            yield line.removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"expected UTF-8 in {path}, got the byte 0x{line[error.start]:02x} in line {number}: save it as UTF-8"
+            ) from None

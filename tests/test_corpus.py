@@ -1,0 +1,447 @@
+"""The course corpus against rules written apart from its grammar, and the reader of pair files against any bytes."""
+
+import os
+import pickle
+import re
+import subprocess
+import sys
+import unicodedata
+from collections import Counter, defaultdict
+from random import Random
+
+import pytest
+from doctests import run_doctests
+from english_rules import MANY, ONE, is_sentence
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib import corpus, dictionary, grammar, lexicon, tree_sampler
+from course_lib.corpus import Corpus, Sentence, course_corpus, read_pairs, tagged
+from course_lib.dictionary import INTRANSITIVE_VERBS, NOUN, SPEECH_VERBS, TRANSITIVE_VERBS
+from course_lib.morphology import ENDINGS, conjugate, romanize
+from course_lib.tree_tags import TAGS
+
+DETERMINISTIC = ("train", "val", "test", "held_out_pairs", "held_out_names", "depth", "length")
+NOUN_FORMS = {en: (noun.en, noun.plural) for en, noun in NOUN.items()}
+COUNTERS = {noun.counter for noun in NOUN.values() if noun.counter}
+
+
+def generated(**arguments):
+    """A corpus from another process, with other hashes and without the run-time checks of shapes, which are slow."""
+    program = "import pickle, sys; from course_lib.corpus import course_corpus; sys.stdout.buffer.write(pickle.dumps("
+    program += f"course_corpus(**{arguments})))"
+    environment = os.environ | {"PYTHONHASHSEED": "77"}
+    return pickle.loads(subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True).stdout)
+
+
+@pytest.fixture(scope="module")
+def course():
+    return generated(seed=0)
+
+
+@pytest.fixture(scope="module")
+def garden():
+    return generated(seed=1, n_train=8000, garden_path=True)
+
+
+@pytest.mark.parametrize("module", [corpus, grammar, tree_sampler, dictionary])
+def test_doctests(module):
+    run_doctests(module)
+
+
+def test_sizes(course):
+    sizes = {split: len(sentences) for split, sentences in course.splits.items()}
+    assert sizes == {
+        "train": 20_000,
+        "test": 1000,
+        "val": 500,
+        "held_out_pairs": 500,
+        "held_out_names": 500,
+        "depth": 500,
+        "length": 500,
+        "ambiguous": 300,
+    }
+
+
+def test_no_sentence_twice_in_or_across_splits(course):
+    everything = [sentence for sentences in course.splits.values() for sentence in sentences]
+    assert len({sentence.src_text for sentence in everything}) == len(everything)
+    assert len({sentence.tgt_text for sentence in everything}) == len(everything)
+
+
+def test_same_seed_same_corpus_in_another_process_with_other_hashes(course):
+    here = course_corpus(seed=0, n_train=100)
+    assert here["train"] == course["train"][:100]
+    assert [here[split] for split in corpus.EVALUATION_SPLITS] == [course[split] for split in corpus.EVALUATION_SPLITS]
+    assert generated(seed=4, n_train=1)["test"] != here["test"]
+
+
+# --- Korean: particles and what they follow ---------------------------------------------------------------------------
+
+AFTER_CONSONANT = {"은": True, "는": False, "이": True, "가": False, "을": True, "를": False, "과": True, "와": False}
+
+
+def closed(word):
+    """Ends in a consonant: its last syllable decomposes into three letters."""
+    return len(unicodedata.normalize("NFD", word[-1])) == 3
+
+
+STEMS = {noun.ko for noun in NOUN.values()} | COUNTERS | set(lexicon.NAMES) | set(lexicon.HELD_OUT_NAMES)
+STEMS |= {stem + "들" for stem in STEMS}
+
+
+def particle_readings(word):
+    """All ways to read a word as noun (or name, or counter) and particle."""
+    return [(word[:cut], word[cut:]) for cut in (-1, -2) if word[:cut] in STEMS]
+
+
+def test_every_particle_is_correct(course):
+    counted = Counter()
+    for sentence in (s for split in course.splits.values() for s in split):
+        for word in sentence.src:
+            for stem, particle in particle_readings(word):
+                if particle in AFTER_CONSONANT:
+                    assert closed(stem) == AFTER_CONSONANT[particle], word
+                    counted[particle] += 1
+                elif particle in ("로", "으로"):
+                    rieul = unicodedata.normalize("NFD", stem).endswith("\u11af")
+                    assert (particle == "으로") == (closed(stem) and not rieul), word
+                    counted[particle] += 1
+    assert all(counted[particle] > 100 for particle in [*AFTER_CONSONANT, "로", "으로"])
+
+
+def test_topic_once_in_a_main_clause_and_subject_inside_another(course):
+    for sentence in course["test"]:
+        particles = [p for word in sentence.src for _, p in particle_readings(word)]
+        topics = sum(p in ("은", "는") for p in particles)
+        assert topics == (2 if "coordination" in sentence.tags else 1), sentence.src_text
+        if {"because", "quote", "relative:object"} & set(sentence.tags):
+            assert any(p in ("이", "가") for p in particles)
+
+
+def test_the_verb_is_last_and_in_its_tense(course):
+    for sentence in course["test"]:
+        assert sentence.src[-1].endswith("다")
+        past = unicodedata.normalize("NFD", sentence.src[-1][-2]).endswith("\u11bb")  # ㅆ
+        assert past == ("past" in sentence.tags), sentence.src_text
+
+
+# --- English ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("split", ["test", "val", "held_out_pairs", "held_out_names", "depth", "length", "ambiguous"])
+def test_english_follows_a_grammar_written_apart(course, split):
+    for sentence in course[split]:
+        assert is_sentence(sentence.tgt_text), sentence.tgt_text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "Hajun read an book",
+        "Hajun read a books",
+        "Hajun read three book",
+        "Hajun read book",
+        "the students reads a book",
+        "Hajun read a old book",
+        "the student read the book that Mina write",
+        "a singer that Mina met sing",
+        "Hajun drank a water",
+        "Hajun does not reads a book",
+        "Hajun read a book because",
+        "Hajun said Mina slept",
+    ],
+)
+def test_the_grammar_written_apart_refuses(wrong):
+    assert not is_sentence(wrong)
+
+
+# --- alignment -------------------------------------------------------------------------------------------------------
+
+
+def translations(ko):
+    """English words that a Korean word may be linked with, straight from the tables."""
+    found = set()
+    for noun in NOUN.values():
+        if ko.startswith(noun.ko):
+            found |= {noun.en, noun.plural}
+        if noun.counter and ko.startswith(noun.counter):
+            found |= {"two", "three", "four", "five", "cups", "pairs"}
+    for place_ko, place_en, _ in (row.split() for row in lexicon.PLACES.split("·")):
+        if ko.startswith(place_ko):
+            found |= {place_en, "in", "on", "at", "to"}
+    for name in lexicon.NAMES + lexicon.HELD_OUT_NAMES:
+        if ko.startswith(name):
+            found |= {romanize(name), "with"}
+    for times in lexicon.TIMES.values():
+        found |= {word for ko_time, en in times if ko == ko_time for word in en.split("_")}
+    found |= {en for adjectives in lexicon.ADJECTIVES.values() for ko_form, en in adjectives if ko_form == ko}
+    found |= {en for numeral, en in lexicon.NUMERALS.values() if numeral == ko}
+    if re.search("(으로|로)$", ko):
+        found |= {"with", "by"}
+    found |= {"그": {"the"}, "때문에": {"because"}}.get(ko, set())
+    if ko.startswith("않"):
+        found |= {"do", "does", "did", "not"}
+    for verb in TRANSITIVE_VERBS + INTRANSITIVE_VERBS + SPEECH_VERBS:
+        if unicodedata.normalize("NFD", ko)[0] == unicodedata.normalize("NFD", verb.stem)[0]:
+            found |= set(f"{verb.base} {verb.past} {verb.third_person}".split())
+    return found
+
+
+def test_gold_links_join_translations(course):
+    table = {}
+    for split in ("test", "held_out_names", "depth", "ambiguous"):
+        for sentence in course[split]:
+            for i, j in sentence.alignment:
+                ko, en = sentence.src[i], sentence.tgt[j]
+                if ko not in table:
+                    table[ko] = translations(ko)
+                assert en in table[ko], (ko, en, sentence)
+
+
+def test_every_word_but_function_words_has_a_link(course):
+    for sentence in course["test"] + course["depth"]:
+        assert {i for i, _ in sentence.alignment} == set(range(len(sentence.src))), sentence
+        linked = {j for _, j in sentence.alignment}
+        free = {word for j, word in enumerate(sentence.tgt) if j not in linked}
+        assert free <= {"a", "an", "the", "that", "of", "and"}, sentence
+        assert sum(sentence.tgt[j] == "the" for j in linked) == sentence.src.count("그")
+
+
+def test_swapping_turns_the_links_round(course):
+    pair = course["test"][0]
+    other = pair.swapped()
+    assert (other.src, other.tgt) == (pair.tgt, pair.src)
+    assert set(other.alignment) == {(j, i) for i, j in pair.alignment}
+    assert course_corpus(n_train=20, direction="en-ko")["train"] == [s.swapped() for s in course["train"][:20]]
+
+
+# --- what is held out, and what is not -------------------------------------------------------------------------------
+
+
+def korean_pairs(sentence):
+    """(noun, following word) for every object: 책 세 권을 읽었다 gives (책, 읽었다)."""
+    words = sentence.src
+    for i, word in enumerate(words[:-1]):
+        if re.search("[을를]$", word):
+            head = i - 2 if word[:-1] in COUNTERS and i > 1 and words[i - 1] in ("두", "세", "네", "다섯") else i
+            yield re.sub("들?[을를]$", "", words[head]) if head == i else words[head], words[i + 1]
+
+
+def test_held_out_pairs_are_not_in_training(course):
+    verbs = {verb.base: verb for verb in TRANSITIVE_VERBS}
+    held_out = {(NOUN[noun].ko, verbs[verb].stem) for verb, noun in lexicon.HELD_OUT_PAIRS}
+    assert len(held_out) == len(lexicon.HELD_OUT_PAIRS) == 30
+    assert not lexicon.HOMONYMS & {word for pair in held_out for word in pair}
+
+    def found(sentence):
+        return any((noun, stem) in held_out for noun, verb in korean_pairs(sentence) for stem in stems_of(verb))
+
+    def stems_of(form):
+        return {verb.stem for verb in TRANSITIVE_VERBS if form in forms[verb.stem]}
+
+    forms = {verb.stem: all_forms(verb.stem) for verb in TRANSITIVE_VERBS}
+    for split in ("train", "val", "test", "held_out_names", "depth", "length"):
+        assert not any(found(sentence) for sentence in course[split]), split
+    assert all(found(sentence) for sentence in course["held_out_pairs"])
+    shown = {pair for sentence in course["train"] for pair in korean_pairs(sentence)}
+    for noun, stem in held_out:  # each half occurs, with other partners
+        assert sum(n == noun for n, _ in shown) > 1
+        assert sum(form in forms[stem] for _, form in shown) > 1
+
+
+def all_forms(stem):
+    forms = {conjugate(stem, ending, past) for ending in ENDINGS for past in (True, False)}
+    return forms | {stem + "지"}
+
+
+def test_held_out_relatives_are_not_in_training(course):
+    verbs = {verb.base: verb for verb in TRANSITIVE_VERBS}
+    for base, noun in lexicon.HELD_OUT_PAIRS:
+        forms = "|".join({verbs[base].base, verbs[base].past, verbs[base].third_person})
+        singular, plural = NOUN_FORMS[noun]
+        pattern = re.compile(f"\\b({singular}|{plural}) that ({ONE}|{MANY}) (do(es)? not |did not )?({forms})\\b")
+        assert not any(pattern.search(sentence.tgt_text) for sentence in course["train"]), pattern
+
+
+def test_held_out_names_are_not_in_training(course):
+    held_out = {romanize(name) for name in lexicon.HELD_OUT_NAMES}
+    for split in course.splits:
+        with_name = [s for s in course[split] if held_out & set(s.tgt)]
+        assert len(with_name) == (len(course[split]) if split == "held_out_names" else 0)
+
+
+def test_training_is_shallow_and_short(course):
+    def depth(sentence):
+        return sum(word == "that" for word in sentence.tgt), sum(word == "and" for word in sentence.tgt)
+
+    assert max(depth(s)[0] for s in course["train"]) == 1
+    assert max(depth(s)[1] for s in course["train"]) == 1
+    assert {depth(s) for s in course["depth"]} == {(2, 0)}
+    assert {depth(s) for s in course["length"]} == {(0, 2)}
+
+
+def test_all_words_but_held_out_names_occur_in_training(course):
+    for side in ("tgt", "src"):
+        known = {word for sentence in course["train"] for word in getattr(sentence, side)}
+        names = set(lexicon.HELD_OUT_NAMES) | {romanize(name) for name in lexicon.HELD_OUT_NAMES}
+        for split in ("test", "val", "held_out_pairs", "depth", "length"):
+            unknown = Counter(w for s in course[split] for w in getattr(s, side) if w not in known)
+            # 말했다고 is new in a quote in a quote; a particle may be new on a rare noun; no English word is new.
+            new = {word for word in unknown if not word.endswith("다고")}
+            assert len(new) <= (5 if side == "src" else 0), unknown
+    known = {word for sentence in course["train"] for word in sentence.tgt}
+    assert {w for s in course["held_out_names"] for w in s.tgt} - known <= names
+
+
+# --- meaning from context --------------------------------------------------------------------------------------------
+
+
+def test_source_decides_target_and_target_decides_source(course):
+    for split in DETERMINISTIC:
+        assert not any(sentence.readings for sentence in course[split] if "ambiguous" not in sentence.tags)
+    # The sampler draws many more sentences with few names, so that equal ones come up often.
+    sampler = tree_sampler.Sampler(Random(0), lexicon.NAMES[:2])
+    by_ko, by_en = defaultdict(set), defaultdict(set)
+    for _ in range(8000):
+        tree = sampler.sentence("simple")
+        ko = " ".join(text for text, _ in grammar.spell_ko(tree))
+        en = " ".join(text for text, _ in grammar.spell_en(tree))
+        by_ko[ko].add(en)
+        by_en[en].add(ko)
+    assert len(by_ko) < 7900
+    assert all(len(targets) == 1 for targets in by_ko.values())
+    assert all(len(sources) == 1 for sources in by_en.values())
+
+
+@pytest.mark.parametrize(
+    ("tag", "words"),
+    [
+        ("homonym:배", "pear ship"),
+        ("homonym:다리", "leg bridge"),
+        ("homonym:차", "tea car"),
+        ("homonym:쓰", "write use wear"),
+        ("homonym:치", "play hit"),
+        ("homonym:타", "take ride"),
+        ("homonym:부르", "sing call"),
+        ("homonym:새", "new bird"),
+    ],
+)
+def test_homonyms_show_all_their_meanings(course, tag, words):
+    slice_ = tagged(course["test"], tag)
+    text = " ".join(sentence.tgt_text for sentence in slice_)
+    for word in words.split():
+        past = next((verb.past for verb in TRANSITIVE_VERBS if verb.base == word), word)
+        assert re.search(rf"\b({word}|{past})", text), (tag, word)
+
+
+def test_one_english_verb_is_several_korean_ones(course):
+    stems = defaultdict(set)
+    for verb in TRANSITIVE_VERBS + INTRANSITIVE_VERBS:
+        stems[verb.base].add(verb.stem)
+    assert stems["wear"] == {"입", "쓰", "신", "끼"}
+    assert stems["play"] == {"치", "켜", "불", "놀"}
+    assert all(len(tagged(course["test"], f"one to many:{word}")) > 10 for word in ("wear", "play", "old", "take"))
+
+
+def test_ambiguous_sentences_are_even(course):
+    for split in ("ambiguous", "train"):
+        slice_ = tagged(course[split], "ambiguous")
+        assert all(len({words for _, words in s.readings}) == 2 for s in slice_)
+        assert all(sum(p for p, _ in s.readings) == 1 for s in slice_)
+        assert all(s.tgt in [words for _, words in s.readings] for s in slice_)
+        ships = Counter(w for s in slice_ for w in s.tgt if w in ("ship", "pear"))
+        assert 0.3 < ships["ship"] / sum(ships.values()) < 0.7
+    assert 0.02 < len(tagged(course["train"], "ambiguous")) / len(course["train"]) < 0.04
+    assert not tagged(course["test"] + course["val"], "ambiguous")
+
+
+def test_garden_path_has_its_mode_behind_the_less_likely_word(garden):
+    train = tagged(garden["train"], "three adjuncts")
+    assert len(garden["garden_path"]) == 300
+    assert 0.07 < len(train) / len(garden["train"]) < 0.13
+    times = {en.split("_")[0] for row in lexicon.TIMES.values() for _, en in row}
+    first = sum(sentence.tgt[0] in times for sentence in train) / len(train)
+    assert 0.34 < first < 0.46
+    for sentence in train[:50] + garden["garden_path"][:50]:
+        assert [p for p, _ in sentence.readings] == [0.4, 0.15, 0.15, 0.15, 0.15]
+        assert len({words for _, words in sentence.readings}) == 5
+        assert len({tuple(sorted(words)) for _, words in sentence.readings}) == 1
+        assert [words[0] in times for _, words in sentence.readings] == [True, False, False, False, False]
+
+
+def test_tags_are_documented_and_fill_slices(course):
+    documented = {tag for row in TAGS for tag in row.removesuffix(" …").split(", ")}
+    seen = Counter(tag for sentence in course["test"] for tag in sentence.tags)
+    assert {tag.split(":")[0] for tag in seen} <= {tag.split(":")[0] for tag in documented}
+    for tag in documented:
+        if ":" not in tag and tag not in ("ambiguous", "three adjuncts") and " in " not in tag:
+            assert seen[tag] >= 50 or tag == "three clauses", tag
+
+
+# --- the Corpus, and files of pairs -----------------------------------------------------------------------------------
+
+
+def test_refusals(course):
+    with pytest.raises(ValueError, match="expected direction 'ko-en' or 'en-ko', got 'ko-de': choose the source"):
+        course_corpus(direction="ko-de")
+    with pytest.raises(ValueError, match=r"expected one of the splits train, test.*, got 'dev': choose one of them"):
+        course["dev"]
+
+
+def test_a_file_of_pairs(tmp_path):
+    path = tmp_path / "pairs.tsv"
+    rows = [f"source {i}\ttarget  {i}\tCC-BY, somebody" for i in range(40)] + ["source 0\tanother\tnote", "a\u2028b\tc"]
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(rows).encode() + b"\n")
+    pairs = read_pairs(path, ("de", "en"), held_out=0.1)
+    assert (pairs.name, pairs.src_language, pairs.tgt_language) == ("pairs", "de", "en")
+    assert {split: len({s.src for s in pairs[split]}) for split in pairs.splits} == {"train": 33, "val": 4, "test": 4}
+    everything = [s for split in pairs.splits.values() for s in split]
+    assert Counter((s.src_text, s.tgt_text) for s in everything) == Counter(
+        [(f"source {i}", f"target  {i}") for i in range(40)] + [("source 0", "another"), ("a\u2028b", "c")]
+    )
+    sources = [{s.src for s in split} for split in pairs.splits.values()]
+    assert not (sources[0] & sources[1] | sources[0] & sources[2] | sources[1] & sources[2])
+    swapped = read_pairs(path, ("de", "en"), swap=True)
+    assert swapped.src_language == "en"
+    assert ("target", "", "3") in {s.src for split in swapped.splits.values() for s in split}
+    assert read_pairs(path, seed=1)["test"] != read_pairs(path, seed=2)["test"]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"one\ttwo\nthree\n", "expected 'source TAB target' in .*, got 'three' in line 2: put a tab between"),
+        (b"one\t\n", "got 'one.t' in line 1"),
+        (b"one\ttwo\n\xff\tx\n", "expected UTF-8 in .*, got the byte 0xff in line 2: save it as UTF-8"),
+    ],
+)
+def test_a_broken_file_of_pairs(tmp_path, data, message):
+    path = tmp_path / "pairs.tsv"
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=message):
+        read_pairs(path)
+
+
+@given(st.binary(max_size=60) | st.text("ab \t\n\r\x1c\u2028é", max_size=30).map(str.encode))
+def test_any_file_is_read_or_refused(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "any.tsv"
+    path.write_bytes(data)
+    refusal = ""
+    try:
+        pairs = read_pairs(path)
+    except ValueError as error:
+        refusal = str(error)
+    if refusal:
+        assert refusal.startswith("expected ")
+        return
+    assert isinstance(pairs, Corpus)
+    for sentence in pairs["train"]:
+        assert sentence.src_text.encode() in data
+        assert sentence.tgt_text.encode() in data
+
+
+@given(st.text(), st.text())
+def test_words_and_text_are_the_same_thing(src, tgt):
+    pair = Sentence(tuple(src.split(" ")), tuple(tgt.split(" ")))
+    assert (pair.src_text, pair.tgt_text) == (src, tgt)
