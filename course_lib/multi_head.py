@@ -7,7 +7,9 @@ from course_lib.attention import scaled_dot_product_attention
 
 
 def split_heads(x: Float[Tensor, "batch seq_len d_model"], n_heads: int) -> Float[Tensor, "batch n_heads seq_len d_k"]:
-    """Cut the last axis into `n_heads` slices of d_k = d_model / n_heads, and put the heads before the sequence.
+    """Cut the last axis into `n_heads` slices of d_k = d_model / n_heads features, and put the heads before the tokens.
+
+    ValueError when d_model is no multiple of n_heads.
 
     >>> import torch
     >>> split_heads(torch.arange(8.0).view(1, 2, 4), n_heads=2)[0, 0]    # head 0: the first two features of each token
@@ -15,6 +17,8 @@ def split_heads(x: Float[Tensor, "batch seq_len d_model"], n_heads: int) -> Floa
             [4., 5.]])
     """
     batch, seq_len, d_model = x.shape
+    if d_model % n_heads:
+        raise ValueError(f"expected a last axis divisible by n_heads={n_heads}, got {d_model} features: change one")
     return x.view(batch, seq_len, n_heads, d_model // n_heads).transpose(1, 2)
 
 
@@ -33,8 +37,9 @@ class MultiHeadAttention(nn.Module):
     """Concat(head_1 … head_h) W_O with head_i = Attention(Q W_Q^i, K W_K^i, V W_V^i).
 
     `w_q`, `w_k`, `w_v` hold the projections of all heads side by side. Self-attention passes one tensor three
-    times; cross-attention passes the target as `query` and the memory as `key` and `value`.
-    Source: Vaswani et al. 2017, section 3.2.2 (there without biases).
+    times; cross-attention passes the target as `query` and the memory as `key` and `value`. `mask` is boolean,
+    True = may attend, and broadcasts to (batch, n_heads, q_len, k_len). ValueError when d_model is no multiple of
+    n_heads. Source: Vaswani et al. 2017, section 3.2.2 (there without biases).
 
     >>> import torch
     >>> attention = MultiHeadAttention(d_model=8, n_heads=2)
@@ -46,7 +51,7 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int, bias: bool = True):
         super().__init__()
-        if d_model % n_heads:
+        if n_heads < 1 or d_model % n_heads:
             raise ValueError(
                 f"expected d_model divisible by n_heads, got d_model={d_model} and n_heads={n_heads}: "
                 "every head takes d_model / n_heads features"
