@@ -156,6 +156,7 @@ BROKEN = {
     "outputs.erroring_cells": [
         (output(error="ZeroDivisionError"), "cell 'pitfall-1': the stored output is an error (ZeroDivisionError)"),
         (output(stderr="UserWarning: old"), "a warning is stored ('UserWarning: old')"),
+        (swap("3**2 ==", "### Text\n3**2 = =="), "cell 'pitfall-1': not Python ("),
         (metadata("pitfall-1", tags=["raises-exception"]), "'raises-exception' lets the cell escape"),
         (metadata("pitfall-1", tags=["nbval-ignore-output"]), "'nbval-ignore-output' lets the cell escape"),
         (swap("3**2", "# NBVAL_SKIP\n3**2"), "'NBVAL_SKIP' lets the cell escape"),
@@ -276,6 +277,7 @@ def test_broken_chapter_is_refused(gate, edit, words, tmp_path):
     assert any(words in complaint for complaint in complaints), complaints
 
 
+@pytest.mark.filterwarnings("ignore:Non-unique cell id")
 def test_cell_id_that_stands_twice_is_refused(tmp_path):
     path = written(tmp_path)
     path.write_text(path.read_text(encoding="utf-8").replace('"id": "imports"', '"id": "title"'), encoding="utf-8")

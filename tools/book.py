@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from tools.environment import ROOT, environment
+from tools.form import ANSI
 
 
 def build(source: Path = ROOT, output: Path = ROOT) -> tuple[Path, str]:
@@ -23,7 +24,7 @@ def build(source: Path = ROOT, output: Path = ROOT) -> tuple[Path, str]:
         )
     page = html / "index.html"
     failed = done.returncode != 0 or not page.exists()
-    return page, done.stdout or "the build ended without a page" if failed else ""
+    return page, ANSI.sub("", done.stdout) or "the build ended without a page" if failed else ""
 
 
 def main() -> int:

@@ -52,8 +52,11 @@ class RunningInterpreter(KernelSpecManager):
         return self.kernel_spec_class(resource_dir=RESOURCES, **get_kernel_dict())
 
 
-def run(path: Path, timeout: int = 600) -> tuple[NotebookNode, dict]:
-    """Execute a notebook in its own folder; return it with fresh outputs, and what the run cost."""
+def run(path: Path, timeout: int = 600, variables: dict[str, str] | None = None) -> tuple[NotebookNode, dict]:
+    """Execute a notebook in its own folder; return it with fresh outputs, and what the run cost.
+
+    `timeout` is in seconds, for each cell; `variables` are added to the kernel's environment.
+    """
     nb = read(path)
     nb.cells = [cell for cell in nb.cells if cell.source.strip()]
     probe = nbformat.v4.new_code_cell(PROBE, id="probe")
@@ -61,7 +64,7 @@ def run(path: Path, timeout: int = 600) -> tuple[NotebookNode, dict]:
     manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=RunningInterpreter())
     client = NotebookClient(nb, km=manager, timeout=timeout, store_widget_state=False, record_timing=False)
     with tempfile.TemporaryDirectory() as home, ExitStack() as stack:
-        settings = {"env": environment(home), "cwd": str(path.parent), "stderr": subprocess.DEVNULL}
+        settings = {"env": environment(home) | (variables or {}), "cwd": str(path.parent), "stderr": subprocess.DEVNULL}
         stack.enter_context(client.setup_kernel(**settings))
         start = time.perf_counter()
         for index, cell in enumerate(nb.cells[:-1]):

@@ -11,7 +11,7 @@ FLOORS: dict[str, int] = {
     **dict.fromkeys(["attention", "masks", "multi_head", "positional_encoding", "layer_norm", "probes"], 1),
     **dict.fromkeys(["bpe", "corpus", "batching", "bleu"], 1),
     **dict.fromkeys(
-        ["dictionary", "grammar", "lexicon", "morphology", "tree_sampler"], 1
+        ["dictionary", "grammar", "lexicon", "morphology", "tree_sampler", "tree_tags"], 1
     ),  # what the corpus is made of
     **dict.fromkeys(["encoder", "decoder", "seq2seq", "image_attention"], 2),
     **dict.fromkeys(["transformer", "modern", "language_model"], 3),

@@ -9,6 +9,7 @@ from bs4 import BeautifulSoup
 from nbformat import NotebookNode
 
 from tools.form import read
+from tools.gates.reading import parsed
 
 LARGEST_OUTPUT, LARGEST_NOTEBOOK = 300_000, 1_500_000  # bytes
 
@@ -50,6 +51,11 @@ def erroring_cells(path: Path) -> list[str]:
     found = []
     for cell in read(path).cells:
         where = f"{path.name}, cell {cell.id!r}"
+        if cell.cell_type == "code":
+            try:
+                parsed(cell.source)
+            except SyntaxError as error:
+                found.append(f"{where}: not Python ({error.msg}, line {error.lineno}): is a heading in a code cell?")
         for output in cell.get("outputs", []):
             if output.output_type == "error":
                 found.append(

@@ -23,7 +23,15 @@ class Part(NamedTuple):
 
 
 def syntax_tree(source: str) -> ast.Module:
-    """The syntax tree of a code cell; `%magics` become the calls they stand for."""
+    """The syntax tree of a code cell; `%magics` become the calls they stand for. Empty where the code is not Python."""
+    try:
+        return parsed(source)
+    except SyntaxError:
+        return ast.Module(body=[], type_ignores=[])
+
+
+def parsed(source: str) -> ast.Module:
+    """The syntax tree of a code cell, or SyntaxError."""
     return ast.parse(TransformerManager().transform_cell(source))
 
 

@@ -1,0 +1,135 @@
+"""The house is in order: the library's floors, its examples, its package, the pins, the one public address."""
+
+import importlib
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+from doctests import run_doctests
+from packaging.requirements import Requirement
+
+from tools import address
+from tools.colab import build_wheel, oldest, pip
+from tools.environment import LIBRARY, ROOT, chapters, environment
+from tools.gates import library, links
+from tools.pins import name_of
+
+MODULES = sorted(LIBRARY.rglob("*.py"))
+BANKS = [path for path in MODULES if path.parent.name in library.ON_TOP and path.stem != "__init__"]
+SUBJECTS = {path.stem[3:] for path in chapters()}
+PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("book/**/*.md")})
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def test_imports_of_the_library_point_down():
+    assert library.downward(LIBRARY) == []
+
+
+def test_imports_of_the_library_go_in_no_circle():
+    assert library.circles(LIBRARY) == []
+
+
+def test_modules_are_small():
+    assert library.small(LIBRARY) == []
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path not in BANKS], ids=module_name)
+def test_public_definitions_are_documented(path):
+    """A chapter's own module shows an example for each of them."""
+    assert library.documented(path, examples=path.parent == LIBRARY and path.stem in SUBJECTS) == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_name)
+def test_worked_examples_run(path):
+    torch.manual_seed(0)
+    run_doctests(importlib.import_module(module_name(path)))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tools").rglob("*.py")), ids=module_name)
+def test_worked_examples_of_the_tools_run(path):
+    run_doctests(importlib.import_module(module_name(path)))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_of_pages_lead_somewhere(path):
+    assert links.dead_links(path) == []
+
+
+def test_public_address_is_one_setting():
+    url = address.address()
+    assert address.places()
+    assert links.one_address(address.places(), url) == []
+    assert url in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert url in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+def test_package_is_complete(wheel):
+    here = {str(path.relative_to(ROOT)) for path in LIBRARY.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    assert here == {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+
+
+def test_installed_package_works_in_an_empty_folder(wheel, tmp_path):
+    target, empty = tmp_path / "package", tmp_path / "empty"
+    empty.mkdir()
+    pip("install", "--no-deps", "--no-index", "--target", str(target), str(wheel))
+    code = [f"import {module_name(path)}" for path in MODULES]
+    code += [
+        "import course_lib",
+        "print(course_lib.__file__)",
+        "from course_lib.exercises import registry, show_solution",
+    ]
+    code += ["for name in registry(): show_solution(name)._repr_html_()"]
+    variables = environment(tmp_path) | {"PYTHONPATH": str(target)}
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(code)], cwd=empty, env=variables, text=True, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert Path(done.stdout.strip().splitlines()[-1]).is_relative_to(target)
+
+
+def pins(name: str) -> list[Requirement]:
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    return [Requirement(line) for line in lines if line and line[0].isalpha()]
+
+
+def test_pins_are_exact_and_within_the_ranges_of_the_package():
+    pinned = pins("requirements.txt")
+    assert all(re.fullmatch(r"==[\w.]+", str(requirement.specifier)) for requirement in pinned)
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    ranges = [
+        Requirement(line) for line in re.findall(r'^ +"(.*)",$', text.split("dependencies = [")[1].split("]")[0], re.M)
+    ]
+    assert ranges
+    for wanted in ranges:
+        chosen = [pin for pin in pinned if name_of(pin.name) == name_of(wanted.name)]
+        assert chosen, f"{wanted.name} is not in requirements.txt"
+        for pin in chosen:
+            assert wanted.specifier.contains(str(pin.specifier)[2:]), f"{pin} is not within {wanted}"
+    assert sorted(oldest()) == sorted(str(wanted).replace(">=", "==") for wanted in ranges)
+
+
+def test_constraints_pin_what_requirements_do_not():
+    chosen, brought = {name_of(pin.name) for pin in pins("requirements.txt")}, pins("constraints.txt")
+    assert not chosen & {name_of(pin.name) for pin in brought}, "run make pins"
+    assert len(brought) > 50
+
+
+def test_every_target_explains_itself_and_every_stage_finds_its_files():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE).group(1).split()
+    assert all(re.search(rf"^{target}:.*## \w", makefile, re.MULTILINE) for target in targets)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for line in ("make book", "make test", "python -m tools.book", "python -m tools.stages"):
+        assert line in readme, f"README.md does not say `{line}`"

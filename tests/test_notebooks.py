@@ -1,0 +1,62 @@
+"""Every chapter passes every gate."""
+
+import pytest
+
+from course_lib.exercises import registry
+from tools.address import address
+from tools.cost import measured
+from tools.environment import LIBRARY, chapters
+from tools.gates import chapter, definitions, exercises, links, outputs
+
+each_chapter = pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
+
+
+def test_there_are_chapters():
+    assert chapters()
+
+
+@each_chapter
+@pytest.mark.parametrize(
+    "gate",
+    [
+        chapter.stored_form,
+        chapter.sections,
+        chapter.markdown_everyone_renders,
+        outputs.erroring_cells,
+        outputs.machine_traces,
+        outputs.figures_without_words,
+        outputs.too_heavy,
+        links.dead_links,
+    ],
+    ids=lambda gate: gate.__name__,
+)
+def test_gate(path, gate):
+    assert gate(path) == []
+
+
+@each_chapter
+def test_set_up(path):
+    assert chapter.set_up(path, address()) == []
+
+
+@each_chapter
+def test_opening_table(path):
+    assert chapter.opening_table(path, measured()) == []
+
+
+@each_chapter
+def test_definitions_are_the_library_s(path):
+    assert definitions.same_as_library(path, LIBRARY) == []
+
+
+@each_chapter
+def test_form_of_exercises(path):
+    assert exercises.form(path, registry()) == []
+
+
+def test_exercises_stand_in_their_chapters():
+    assert exercises.ids_match(chapters(), registry()) == []
+
+
+def test_measured_costs_are_of_chapters_that_exist():
+    assert set(measured()) == {path.stem for path in chapters()}

@@ -1,0 +1,211 @@
+"""The tools do what they say: normal form, running and storing, the text form, copying, the address, the summary."""
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from IPython.core.inputtransformer2 import TransformerManager
+
+from tools import address, book, cells, colab, stages, sync, template
+from tools.cost import with_row
+from tools.environment import ROOT, chapters
+from tools.form import normal_form, read, text_of
+from tools.gates import definitions, links
+from tools.notebooks import run
+
+URL = "https://github.com/someone/fork"
+TEXT = """%% markdown title
+# A title
+
+| It costs | |
+
+%% code first my-tag
+import os
+
+print("one")
+os.environ["PYTHONHASHSEED"], os.environ.get("PYTHONPATH"), os.path.basename(os.getcwd())
+
+%% code second
+1 + 1
+"""
+
+
+def notebook(text=TEXT):
+    return cells.from_text(text)
+
+
+def test_text_form_and_back():
+    nb = notebook()
+    assert [cell.id for cell in nb.cells] == ["title", "first", "second"]
+    assert nb.cells[1].metadata == {"tags": ["my-tag"]}
+    assert cells.from_text(cells.to_text(nb)) == nb
+    with pytest.raises(ValueError, match="line 1: expected a line like '%% markdown title' first, got 'x = 1'"):
+        cells.from_text("x = 1")
+
+
+def test_normal_form_gives_readable_ids_and_keeps_given_ones():
+    given = ["0a1b2c3d", "my-id", "", "12345678-1234-4123-8123-123456789abc", "cell-17"]
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("def mask(n): ...") for _ in given])
+    for cell, name in zip(nb.cells, given, strict=True):
+        cell["id"] = name
+    nb.cells.append(nbformat.v4.new_markdown_cell("# Masks, and *more*\n\ntext", id="deadbeef1234"))
+    nb.cells.append(nbformat.v4.new_markdown_cell("# Masks, and *more*", id="00000000"))
+    ids = [cell.id for cell in normal_form(nb).cells]
+    assert ids == ["mask", "my-id", "mask-2", "mask-3", "mask-4", "deadbeef1234", "masks-and-more"]
+
+
+def test_normal_form_leaves_nothing_that_changes_between_runs():
+    new = nbformat.v4.new_output
+    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "1"}, "text/html": "<b>x</b>"}
+    cell = nbformat.v4.new_code_cell("x", id="x", execution_count=7, metadata={"collapsed": True, "tags": ["b", "a"]})
+    cell.outputs = [
+        new("stream", name="stdout", text="on"),
+        new("stream", name="stdout", text="e\x1b[31m!\x1b[0m\n"),
+        new("stream", name="stderr", text="two"),
+        new("execute_result", data=view, execution_count=7, metadata={"isolated": True}),
+    ]
+    nb = nbformat.v4.new_notebook(cells=[cell], metadata={"widgets": {"state": {}}, "authors": [{"name": "me"}]})
+    normal = normal_form(nb)
+    assert normal.metadata == {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    assert normal.cells[0].execution_count is None
+    assert normal.cells[0].metadata == {"tags": ["a", "b"]}
+    first, second, third = normal.cells[0].outputs
+    assert (first.text, second.text) == ("one!\n", "two")
+    assert third.data == {"text/html": "<b>x</b>"}
+    assert (third.execution_count, third.metadata) == (None, {})
+    assert normal_form(normal) == normal
+    assert text_of(normal).endswith("}\n")
+
+
+def test_notebook_runs_in_its_folder_under_fixed_variables(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", "/nowhere")
+    path = tmp_path / "a.ipynb"
+    path.write_text(text_of(notebook()), encoding="utf-8")
+    nb, cost = run(path)
+    assert nb.cells[1].outputs[0].text == "one\n"
+    assert nb.cells[1].outputs[1].data["text/plain"] == f"('0', None, '{tmp_path.name}')"
+    assert nb.cells[2].outputs[0].data["text/plain"] == "2"
+    assert cost["seconds"] < 60
+    assert 50 < cost["memory_mb"] < 2000
+    assert set(cost) == {"seconds", "memory_mb", "cores", "python", "torch"}
+    row = "| It costs | under 5 seconds and under 500 MB of memory, measured on 2 CPU cores |"
+    assert row in with_row(nb, {"seconds": 1, "memory_mb": 400, "cores": 2}).cells[0].source
+
+
+def test_failing_cell_is_named_and_nothing_is_stored(tmp_path):
+    path = tmp_path / "a.ipynb"
+    path.write_text(text_of(notebook(TEXT.replace("1 + 1", "1 / 0"))), encoding="utf-8")
+    before = path.read_bytes()
+    command = [sys.executable, "-m", "tools.notebooks", str(path)]
+    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
+    assert done.returncode == 1
+    assert "a.ipynb, cell 'second' failed; nothing was stored." in done.stderr
+    assert "ZeroDivisionError" in done.stderr
+    assert path.read_bytes() == before
+
+
+def test_definitions_are_copied_from_the_library(tmp_path):
+    library = tmp_path / "course_lib"
+    library.mkdir()
+    code = '@decorated\ndef hide(x):\n    """Hide."""\n    return 0  # nothing\n'
+    (library / "masks.py").write_text(f"import math\n\n\n{code}\n\nx = 1\n", encoding="utf-8")
+    path = tmp_path / "05_masks.ipynb"
+    text = "%% code hide\ndef hide(y):\n    return 1\n\n%% code mine\ndef my_hide(x): ...\n"
+    path.write_text(text_of(notebook(text)), encoding="utf-8")
+    assert "'hide' differs" in definitions.same_as_library(path, library)[0]
+    assert sync.synchronize(path, library) == ["hide"]
+    assert [cell.source for cell in read(path).cells] == [code.strip(), "def my_hide(x): ..."]
+    assert definitions.same_as_library(path, library) == []
+    assert sync.synchronize(path, library) == []
+
+
+@pytest.fixture
+def copy_of_the_tree(tmp_path):
+    for path in address.places():
+        target = tmp_path / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+    return tmp_path
+
+
+def test_one_command_changes_the_address_everywhere(copy_of_the_tree):
+    old = address.address()
+    changed = address.change(URL, copy_of_the_tree)
+    assert address.address(copy_of_the_tree) == URL
+    assert {path.name for path in changed} >= {"_config.yml", "README.md", "pyproject.toml"}
+    assert links.one_address(address.places(copy_of_the_tree), URL) == []
+    for path in address.places(copy_of_the_tree):
+        text = path.read_text(encoding="utf-8")
+        assert old.removeprefix("https://") not in text
+        assert address.pages(old) not in text
+        if path.suffix == ".ipynb":
+            assert read(path).cells[0].source == template.set_up_cell(URL)
+    assert {path.name for path in address.change(old, copy_of_the_tree)} == {path.name for path in changed}
+
+
+@pytest.mark.parametrize(
+    "url", ["http://github.com/you/fork", "https://gitlab.com/you/fork", "you/fork", f"{URL}/tree"]
+)
+def test_address_that_colab_cannot_open_is_refused(url, copy_of_the_tree):
+    with pytest.raises(ValueError, match="expected an address like https://github\\.com/you/fork, got"):
+        address.change(url, copy_of_the_tree)
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_set_up_cell_installs_what_is_missing_says_so_and_does_nothing_else(missing, monkeypatch, capsys):
+    asked = []
+
+    class Shell:
+        def run_line_magic(self, name, line):
+            asked.append((name, line))
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if missing else object())
+    code = TransformerManager().transform_cell(template.set_up_cell(URL))
+    exec(code, {"get_ipython": Shell})
+    said = capsys.readouterr().out
+    assert asked == ([("pip", f'install --quiet "course-lib @ git+{URL}"')] if missing else [])
+    assert ("course_lib, the library of this course, is not installed here" in said) == missing
+    assert bool(said) == missing
+
+
+def test_summary_counts_and_fails(capsys):
+    outcomes = {"lint": stages.Outcome(2, 0), "unit": stages.Outcome(10, 1, 3)}
+    assert stages.summary(outcomes, {"lint": 1.0, "unit": 2.5}) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].split() == ["ok", "lint", "1.0", "s", "2", "passed,", "0", "failed"]
+    assert lines[3].startswith("FAILED unit")
+    assert lines[-1] == "12 passed, 1 failed"
+    assert stages.summary({"lint": stages.Outcome(2, 0)}, {"lint": 1.0}) == 0
+
+
+def test_every_test_file_belongs_to_one_stage(tmp_path):
+    files = stages.Stages(tmp_path, []).files
+    named = [path for paths in files.values() for path in paths]
+    assert len(named) == len(set(named))
+    assert all(files.values())
+
+
+def test_warning_fails_the_build_of_the_book(tmp_path):
+    source, output = tmp_path / "source", tmp_path / "output"
+    source.mkdir()
+    (source / "_config.yml").write_text("title: A\nonly_build_toc_files: true\n", encoding="utf-8")
+    (source / "_toc.yml").write_text("format: jb-book\nroot: index\n", encoding="utf-8")
+    (source / "index.md").write_text("# A\n\nText.\n", encoding="utf-8")
+    page, complaint = book.build(source, output)
+    assert complaint == ""
+    assert page.exists()
+    (source / "index.md").write_text("# A\n\n[nowhere](nothing.md)\n", encoding="utf-8")
+    assert "nothing.md" in book.build(source, output)[1]
+
+
+@pytest.mark.skipif(not chapters(), reason="there are no chapters")
+def test_chapter_runs_alone_with_the_installed_package(capfd, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["colab", str(chapters()[0])])
+    assert colab.main() == 0
+    assert f"ok      {chapters()[0].name}" in capfd.readouterr().out
