@@ -295,12 +295,6 @@ def target_mask(ids):
     return padding_mask(ids) & causal_mask(ids.shape[1], ids.device)
 
 
-def target_mask_starter(ids):
-    real = padding_mask(ids)
-    order = ...
-    return real & order
-
-
 def by_logical_and(ids):
     n = ids.shape[1]
     real = (ids != PAD).unsqueeze(1).unsqueeze(2)
@@ -339,7 +333,6 @@ TARGET = Exercise(
     title="The mask of a decoder",
     task="From ids (batch, n), return the mask (batch, 1, n, n): a token may see real tokens up to and with itself.",
     reference=target_mask,
-    starter=target_mask_starter,
     cases=lambda: [
         case(torch.tensor([[5, 6, 0]]), about="one sentence, one pad"),
         case(torch.tensor([[5, 6, 7, 0, 0], [8, 9, 4, 6, 0]]), about="padding on the right"),
@@ -1189,7 +1182,7 @@ def _repair_cases():
 
 REPAIR = Exercise(
     id="masks.repair",
-    title="Bug hunt: four bugs in nine lines",
+    title="Bug hunt: four bugs in six lines",
     task="Find the four bugs, so that each token attends to the real tokens up to and with itself.",
     reference=self_attention,
     starter=self_attention_starter,
