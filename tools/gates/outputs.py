@@ -106,7 +106,7 @@ def unnamed(soup: BeautifulSoup) -> list[str]:
         if tag.name == "svg" and tag.find_parent("svg"):
             continue
         around = [tag, *tag.parents]
-        hidden = any(a.get("aria-hidden") == "true" or a.has_attr("hidden") for a in around)
+        hidden = tag.has_attr("hidden") or any(a.get("aria-hidden") == "true" for a in around)
         named = any(
             str(a.get("aria-label", "")).strip() or a.get("aria-labelledby") for a in around if a.get("role") == "img"
         )

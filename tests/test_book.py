@@ -1,0 +1,242 @@
+"""The built book in a real browser: quiet, self-contained, worked by keyboard, readable by everyone, on every screen."""
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+from axe_playwright_python.sync_playwright import Axe
+from browser import find_chromium, launch
+
+from tools.book import build
+from tools.environment import BOOK, ROOT
+from tools.gates import pages
+
+FIRST_VISIT = 3_000_000  # bytes: a page with everything it loads, nothing in the cache
+
+if find_chromium() is None and not os.environ.get("CI"):
+    pytest.skip("there is no Chromium here (CI insists on it)", allow_module_level=True)
+
+
+def documents() -> list[str]:
+    """The pages of the table of contents, without their endings."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    entries = [entry for part in toc.get("parts", [toc]) for entry in part.get("chapters", [])]
+    return [toc["root"], *(entry["file"] for entry in entries)]
+
+
+CHAPTERS = [name for name in documents() if name.startswith("chapters/")]
+each_page = pytest.mark.parametrize("name", documents())
+each_chapter = pytest.mark.parametrize("name", CHAPTERS)
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory) -> Path:
+    """The built book: the one that the stage before this one made, or one of our own."""
+    if os.environ.get("BOOK_IS_BUILT"):
+        assert (BOOK / "index.html").exists(), "the stage `book` left no pages"
+        return BOOK
+    page, complaint = build(output=tmp_path_factory.mktemp("book"))
+    assert complaint == ""
+    return page.parent
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with launch() as chromium:
+        yield chromium
+
+
+class Visit:
+    """A page in a window of its own, and what happened in it: requests, what went wrong."""
+
+    def __init__(self, browser, **settings):
+        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **settings})
+        self.outside: list[str] = []
+        self.errors: list[str] = []
+        self.files: set[Path] = set()
+        self.context.route(re.compile(r"^(?!file:|data:|blob:|about:)"), self._refuse)
+        self.page = self.context.new_page()
+        self.page.on("console", lambda message: message.type == "error" and self.errors.append(message.text))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("requestfailed", lambda request: self.errors.append(f"not loaded: {request.url}"))
+        self.page.on("request", self._note)
+
+    def _refuse(self, route):
+        self.outside.append(route.request.url)
+        route.abort()
+
+    def _note(self, request):
+        if request.url.startswith("file:"):
+            self.files.add(Path(unquote(urlsplit(request.url).path)))
+
+    def open(self, path: Path, query: str = ""):
+        self.page.goto(path.as_uri() + query)
+        self.page.wait_for_load_state("networkidle")
+        return self.page
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens windows, and closes them at the end of the test."""
+    opened = []
+
+    def new(**settings) -> Visit:
+        opened.append(Visit(browser, **settings))
+        return opened[-1]
+
+    yield new
+    for one in opened:
+        one.context.close()
+
+
+GATES = [pages.outside_resources, pages.dead_links, pages.figures_without_words, pages.titles, pages.too_heavy]
+
+
+@pytest.mark.parametrize("gate", GATES, ids=lambda gate: gate.__name__)
+def test_gate(book, gate):
+    assert gate(book) == []
+
+
+def test_every_page_is_in_the_book(book):
+    built = {str(path.relative_to(book).with_suffix("")) for path in pages.pages(book)}
+    assert set(documents()) <= built
+    assert CHAPTERS
+
+
+@each_page
+def test_page_is_quiet_and_asks_no_other_host(book, visit, name):
+    """Scrolled to its end and unfolded, in light and dark."""
+    seen = visit()
+    page = seen.open(book / f"{name}.html")
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    page.mouse.wheel(0, 100_000)
+    page.wait_for_load_state("networkidle")
+    assert seen.outside == []
+    assert seen.errors == []
+    weight = sum(path.stat().st_size for path in seen.files if path.is_file())
+    assert weight <= FIRST_VISIT, f"a first visit loads {weight:,} bytes"
+
+
+@each_page
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_has_no_barrier(book, visit, name, scheme):
+    """axe-core finds nothing serious or critical, with everything unfolded."""
+    page = visit(color_scheme=scheme, reduced_motion="reduce").open(book / f"{name}.html")
+    assert page.evaluate("document.documentElement.dataset.theme") == scheme
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    grave = [
+        f"{one['id']}: {one['help']}: {node['target']}"
+        for one in found
+        if one["impact"] in {"serious", "critical"}
+        for node in one["nodes"]
+    ]
+    assert grave == []
+
+
+@each_page
+@pytest.mark.parametrize("width", [390, 768])
+def test_page_fits_narrow_screens(book, visit, name, width):
+    page = visit(viewport={"width": width, "height": 844}).open(book / f"{name}.html")
+    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    wider = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
+    assert wider <= 0, f"the page is {wider} pixels wider than the screen"
+
+
+@each_chapter
+def test_sliders_and_menus_move_by_keyboard(book, visit, name):
+    page = visit().open(book / f"{name}.html")
+    for figure in page.locator("[data-course=explore]").all():
+        for control in figure.locator(".course-controls input, .course-controls select").all():
+            shown = "frames => frames.findIndex(frame => !frame.hidden)"
+            before = figure.locator(".course-frame").evaluate_all(shown)
+            control.focus()
+            at_end = control.evaluate("c => c.value === c.max || c.selectedIndex === c.length - 1")
+            is_box = control.get_attribute("type") == "checkbox"
+            page.keyboard.press("Space" if is_box else "ArrowLeft" if at_end else "ArrowRight")
+            assert figure.locator(".course-frame").evaluate_all(shown) != before
+            assert figure.locator("[role=status]").last.inner_text().strip()
+
+
+@each_chapter
+def test_attention_views_move_by_keyboard(book, visit, name):
+    page = visit().open(book / f"{name}.html")
+    for view in page.locator("[data-course=attention_view]").all():
+        status = view.locator("[role=status]")
+        view.locator("input[type=radio]:checked").focus()
+        page.keyboard.press("ArrowDown")
+        first = status.inner_text()
+        assert "looks at" in first
+        page.keyboard.press("ArrowDown")
+        assert status.inner_text() != first
+        for menu in view.locator("select:visible").all():
+            before = menu.evaluate("m => m.selectedIndex")
+            menu.focus()
+            page.keyboard.press("ArrowUp" if before else "ArrowDown")
+            assert menu.evaluate("m => m.selectedIndex") != before
+
+
+@each_chapter
+def test_there_is_an_interactive_figure(book, visit, name):
+    page = visit().open(book / f"{name}.html")
+    assert page.locator("[data-course=explore], [data-course=attention_view]").count() >= 1
+
+
+@each_chapter
+def test_quizzes_answer_by_keyboard(book, visit, name):
+    """Each option of each question gives a reason; the arrows alone give nothing away."""
+    page = visit().open(book / f"{name}.html")
+    questions = page.locator("[data-course-quiz] fieldset").all()
+    assert len(questions) >= 6
+    for question in questions:
+        options = question.locator(".course-quiz-option")
+        options.first.locator("input").focus()
+        page.keyboard.press("Space")
+        assert options.first.locator("[role=status]").inner_text().strip()
+        for number in range(1, options.count()):
+            option = options.nth(number)
+            many = option.locator("input").get_attribute("type") == "checkbox"
+            page.keyboard.press("Tab" if many else "ArrowDown")
+            assert option.locator("input").evaluate("input => input === document.activeElement")
+            assert not option.locator("[role=status]").inner_text().strip()
+            page.keyboard.press("Space")
+            assert option.locator("[role=status]").inner_text().strip()
+    right = page.locator("[data-verdict=right]").count()
+    assert right + page.locator("[data-verdict=wrong]").count() >= len(questions)
+
+
+@each_chapter
+def test_quizzes_say_which_option_is_right(book, visit, name):
+    """Clicking through the options finds a right one in every question."""
+    page = visit().open(book / f"{name}.html")
+    for question in page.locator("[data-course-quiz] fieldset").all():
+        verdicts = set()
+        for option in question.locator(".course-quiz-option").all():
+            option.locator("label").click()
+            verdicts.add(option.get_attribute("data-verdict"))
+        assert verdicts == {"right", "wrong"} or "data-many" in question.evaluate("q => q.outerHTML.slice(0, 200)")
+
+
+@each_chapter
+def test_solutions_are_folded_and_open_by_keyboard(book, visit, name):
+    page = visit().open(book / f"{name}.html")
+    solutions = page.locator("details:has-text('Solution')")
+    assert solutions.count() >= 4
+    for solution in solutions.all():
+        assert not solution.evaluate("details => details.open")
+        solution.locator("summary").first.focus()
+        page.keyboard.press("Enter")
+        assert solution.evaluate("details => details.open")
+        assert "def " in solution.inner_text() or "class " in solution.inner_text()
+
+
+def test_search_works_without_a_server(book, visit):
+    seen = visit()
+    page = seen.open(book / "search.html", "?q=mask")
+    page.wait_for_selector("#search-results li a", timeout=10_000)
+    targets = page.locator("#search-results li a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
+    assert any("chapters/" in target for target in targets)
+    assert seen.outside == []
