@@ -1,4 +1,4 @@
-"""The built book in a real browser: quiet, self-contained, worked by keyboard, readable by everyone, on every screen."""
+"""The built book in a real browser: quiet, self-contained, worked by keyboard, readable by all, on every screen."""
 
 import os
 import re
