@@ -6,6 +6,8 @@ const make = (name, attributes, ...children) => {
   element.append(...children);
   return element;
 };
+// JupyterLab would take an arrow or a letter for a command.
+const keys = { "data-lm-suppress-shortcuts": "true" };
 const count = Math.max(data.queries.length, data.keys.length);
 const ROW = count > 16 ? 24 : 32;
 const height = ROW * count;
@@ -13,7 +15,7 @@ const middle = (i) => ROW * (i + 0.5);
 window.courseViews = (window.courseViews || 0) + 1;
 const group = `course-queries-${window.courseViews}`;
 const menu = (label, size, start) => {
-  const select = make("select", {}, ...Array.from({ length: size }, (_, i) => make("option", {}, String(i))));
+  const select = make("select", keys, ...Array.from({ length: size }, (_, i) => make("option", {}, String(i))));
   select.selectedIndex = start;
   return { select, label: make("label", size > 1 ? {} : { hidden: "" }, label, select) };
 };
@@ -23,7 +25,7 @@ const token = (text) => make("span", { class: "course-token", dir: "auto", title
 const lines = make("svg", {
   viewBox: `0 0 100 ${height}`, preserveAspectRatio: "none", style: `height:${height}px`, "aria-hidden": "true",
 });
-const radios = data.queries.map((_, i) => make("input", { type: "radio", name: group, value: i }));
+const radios = data.queries.map((_, i) => make("input", { ...keys, type: "radio", name: group, value: i }));
 const rows = data.queries.map((text, i) => make("label", {}, radios[i], token(text)));
 const numbers = data.keys.map(() => make("span", { class: "course-number" }));
 const bars = data.keys.map(() => make("span", { class: "course-bar" }));

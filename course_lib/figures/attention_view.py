@@ -87,7 +87,8 @@ def _page(view: AttentionView) -> str:
     # model's weight differs from one processor to the next.
     return (
         f'<div class="course-figure" role="group" aria-label="{escape(view.alt)}" data-course="attention_view">'
-        f'{css("figure", "controls", "attention_view")}<svg hidden data-weights="{text}"></svg>'
+        f"{css('figure', 'controls', 'attention_view')}"
+        f'<svg hidden data-weights="{text}"></svg>'
         f"{_table(view)}</div>{script('attention_view')}"
     )
 

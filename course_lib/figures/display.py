@@ -19,7 +19,9 @@ class Shown:
         return f"Figure: {self.alt}"
 
     def _repr_html_(self) -> str:
-        return f'<figure hidden class="course-figure">{css("figure")}{self.picture}</figure>{instead(repr(self))}'
+        return (
+            f'<figure hidden="hidden" class="course-figure">{css("figure")}{self.picture}</figure>{instead(repr(self))}'
+        )
 
 
 def show(fig: Figure, *, alt: str) -> Shown:

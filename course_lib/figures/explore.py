@@ -10,8 +10,8 @@ from numbers import Number
 from matplotlib.figure import Figure
 
 from course_lib.figures.display import Shown
-from course_lib.figures.live import live_view
-from course_lib.figures.page import css, instead, label, script
+from course_lib.figures.live import widget
+from course_lib.figures.page import KEYS, css, instead, label, script
 from course_lib.figures.svg import LIMIT, check_size, checked_alt, figure_to_svg
 
 FRAMES_MAX = 60
@@ -19,7 +19,7 @@ FRAMES_MAX = 60
 
 @dataclass(frozen=True)
 class Explorer:
-    """A drawn exploration: text form, static HTML form with every frame, and ipywidgets where a kernel runs."""
+    """A drawn exploration: a text form, an HTML form that holds every frame, and ipywidgets on request."""
 
     choices: dict[str, list]
     start: tuple[int, ...]  # the position in every choice that is shown first
@@ -40,8 +40,13 @@ class Explorer:
     def _repr_html_(self) -> str:
         return _page(self)
 
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
-        return {"text/plain": repr(self), "text/html": self._repr_html_(), **live_view(self)}
+    def widget(self):
+        """The same as ipywidgets, to combine with widgets of one's own.
+
+        The HTML form is what is shown by itself, because a notebook saved with a widget shows an error instead
+        when it is opened again without its kernel.
+        """
+        return widget(self)
 
 
 def explore(
@@ -153,7 +158,7 @@ def _page(explorer: Explorer) -> str:
         for number, (html, text) in enumerate(explorer.frames)
     )
     return (
-        f'<div hidden class="course-figure" data-course="explore">{css("figure", "controls")}'
+        f'<div hidden="hidden" class="course-figure" data-course="explore">{css("figure", "controls")}'
         f'<div class="course-controls" hidden>{controls}</div>{frames}'
         f'<p class="course-still">Shown for {escape(_sentence(shown))}.</p>'
         f'<p class="course-unseen" role="status"></p></div>{instead(repr(explorer))}{script("explore")}'
@@ -162,16 +167,16 @@ def _page(explorer: Explorer) -> str:
 
 def _control(name: str, options: list, at: int) -> str:
     if isinstance(options[0], bool):
-        return f'<label><input type="checkbox"{" checked" if options[at] else ""}> {escape(name)}</label>'
+        return f'<label><input {KEYS} type="checkbox"{" checked" if options[at] else ""}> {escape(name)}</label>'
     labels = [label(option) for option in options]
     if isinstance(options[0], str):
         items = "".join(
             f"<option{' selected' if number == at else ''}>{escape(text)}</option>"
             for number, text in enumerate(labels)
         )
-        return f"<label>{escape(name)} <select>{items}</select></label>"
+        return f"<label>{escape(name)} <select {KEYS}>{items}</select></label>"
     return (
-        f'<label>{escape(name)} <input type="range" min="0" max="{len(options) - 1}" step="1" value="{at}" '
+        f'<label>{escape(name)} <input {KEYS} type="range" min="0" max="{len(options) - 1}" step="1" value="{at}" '
         f'aria-valuetext="{escape(labels[at])}" data-labels="{escape(json.dumps(labels))}"> <span class="course-value" '
         f'aria-hidden="true" style="min-width:{max(map(len, labels))}ch">{escape(labels[at])}</span></label>'
     )

@@ -1,25 +1,18 @@
-"""The same exploration as ipywidgets, where a kernel runs."""
+"""The same exploration as ipywidgets."""
 
 from course_lib.figures.page import css, label
 
-VIEW = "application/vnd.jupyter.widget-view+json"
 
-
-def live_view(explorer) -> dict:
-    """The widget part of the output's bundle; empty without a kernel or without ipywidgets."""
+def widget(explorer):
+    """Sliders, menus and checkboxes over one picture."""
     try:
-        from IPython import get_ipython
-
-        if getattr(get_ipython(), "kernel", None) is None:
-            return {}
-        import ipywidgets
+        import ipywidgets as widgets
     except ImportError:
-        return {}
-    return {VIEW: widget(explorer, ipywidgets)._repr_mimebundle_()[VIEW]}
+        raise ImportError(
+            "expected the package ipywidgets, got none installed. "
+            "Install it with `pip install ipywidgets`, or show the result of explore(…) itself: it needs no widgets."
+        ) from None
 
-
-def widget(explorer, widgets):
-    """Sliders, menus and checkboxes over one picture; `widgets` is the ipywidgets module."""
     controls = []
     for (name, options), at in zip(explorer.choices.items(), explorer.start, strict=True):
         common = {"description": name, "style": {"description_width": "initial"}}

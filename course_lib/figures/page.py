@@ -4,6 +4,9 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
+# On every control: its keys are its own, so that JupyterLab takes neither an arrow nor a letter for a command.
+KEYS = 'data-lm-suppress-shortcuts="true"'
+
 
 @cache
 def css(*names: str) -> str:
