@@ -71,7 +71,7 @@ PAGE = """<html lang="en"><head><title>{title}</title><link rel="canonical" href
 <link rel="stylesheet" href="style.css"></head><body><h1 id="top-of-{title}">{title}</h1>
 <a href="https://example.org">away</a> <a href="b.html#top-of-b">b</a> <a href="#top-of-{title}">here</a>
 <img src="_images/a.svg" alt="A circle"> <svg role="img" aria-label="A line"><svg></svg></svg>
-<svg aria-hidden="true"></svg><script>var home = "https://example.org"; // a text, loads nothing
+<svg aria-hidden="true"></svg><a href="b.html"><img src="_images/a.svg" alt=""> b</a><script>var home = "https://example.org"; // a text, loads nothing
 </script></body></html>"""
 BOOK = {
     "index.html": PAGE.format(title="a"),
@@ -99,6 +99,11 @@ BROKEN_BOOK = [
     (pages.figures_without_words, "<svg></svg>", "a <svg> without alternative text"),
     (pages.figures_without_words, '<svg role="img" aria-label=""></svg>', "a <svg> without alternative text"),
     (pages.figures_without_words, '<img src="_images/a.svg">', "a <img> without alternative text"),
+    (
+        pages.figures_without_words,
+        '<a href="b.html"><img src="_images/a.svg" alt=""></a>',
+        "a <img> without alternative",
+    ),
     (pages.figures_without_words, "<canvas></canvas>", "a <canvas> without alternative text"),
     (pages.titles, "<h1>Again</h1>", "2 headings of the first level"),
     (pages.too_heavy, "x" * 1_500_000, "at most 1,500,000"),

@@ -111,7 +111,9 @@ def unnamed(soup: BeautifulSoup) -> list[str]:
             str(a.get("aria-label", "")).strip() or a.get("aria-labelledby") for a in around if a.get("role") == "img"
         )
         if tag.name == "img":
-            named = named or bool(tag.get("alt", "").strip()) or tag.get("role") == "presentation"
+            link = tag.find_parent(["a", "button"])  # whose own words name what the image only decorates
+            decorates = tag.get("alt") == "" and link and (link.get_text(strip=True) or link.get("aria-label"))
+            named = named or bool(tag.get("alt", "").strip() or decorates)
         if tag.name == "svg":
             named = named or bool(tag.find("title", recursive=False))
         if not (named or hidden):
