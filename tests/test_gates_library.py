@@ -71,7 +71,8 @@ PAGE = """<html lang="en"><head><title>{title}</title><link rel="canonical" href
 <link rel="stylesheet" href="style.css"></head><body><h1 id="top-of-{title}">{title}</h1>
 <a href="https://example.org">away</a> <a href="b.html#top-of-b">b</a> <a href="#top-of-{title}">here</a>
 <img src="_images/a.svg" alt="A circle"> <svg role="img" aria-label="A line"><svg></svg></svg>
-<svg aria-hidden="true"></svg><a href="b.html"><img src="_images/a.svg" alt=""> b</a><script>var home = "https://example.org"; // a text, loads nothing
+<svg aria-hidden="true"></svg><a href="b.html"><img src="_images/a.svg" alt=""> b</a>
+<script>var home = "https://example.org"; // a text, loads nothing
 </script></body></html>"""
 BOOK = {
     "index.html": PAGE.format(title="a"),
