@@ -1,0 +1,128 @@
+"""Attention without the weights: the same mixture of values from fused kernels, weights on request."""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from course_lib.attention import scaled_dot_product_attention
+from course_lib.multi_head import MultiHeadAttention, merge_heads, split_heads
+
+SHORT = 128
+"""Up to this many keys, on a CPU, three plain matrix operations are faster than the fused kernel."""
+
+
+def additive_mask(mask: Bool[Tensor, "..."], dtype: torch.dtype) -> Float[Tensor, "..."]:
+    """0 where the mask is True, a huge negative number where it is False: to be added to scores.
+
+    Half the smallest number of `dtype`, not −∞: a row with nothing to see gets equal weights instead of NaN.
+
+    >>> additive_mask(torch.tensor([True, False]), torch.float16)
+    tensor([     0., -32752.], dtype=torch.float16)
+    """
+    return torch.zeros_like(mask, dtype=dtype).masked_fill_(~mask, torch.finfo(dtype).min / 2)
+
+
+def mix(
+    query: Float[Tensor, "*batch q_len d_k"],
+    key: Float[Tensor, "*batch k_len d_k"],
+    value: Float[Tensor, "*batch k_len d_v"],
+    bias: Float[Tensor, "..."] | None = None,
+    causal: bool = False,
+) -> Float[Tensor, "*batch q_len d_v"]:
+    """softmax(Q Kᵀ / √d_k + bias) V. Short rows: plain operations; long rows: one kernel that never stores the weights.
+
+    `causal` (for q_len = k_len, without `bias`) lets query i see keys 0 … i and spares the fused kernel half its work.
+
+    >>> mix(torch.zeros(1, 2, 4), torch.zeros(1, 2, 4), torch.tensor([[[1.0], [3.0]]]), causal=True)
+    tensor([[[1.],
+             [2.]]])
+    """
+    if key.device.type != "cpu" or key.shape[-2] > SHORT:
+        if bias is not None:  # under autocast the queries may have a smaller range than the mask was made for
+            bias = bias.clamp(min=torch.finfo(query.dtype).min / 2).to(query.dtype)
+        return F.scaled_dot_product_attention(query, key, value, bias, is_causal=causal)
+    scores = query * query.shape[-1] ** -0.5 @ key.mT
+    if causal:
+        bias = additive_mask(scores.new_ones(scores.shape[-2:], dtype=torch.bool).tril(), scores.dtype)
+    return (scores if bias is None else scores + bias).softmax(dim=-1) @ value
+
+
+def fused_attention(
+    query: Float[Tensor, "*batch q_len d_k"],
+    key: Float[Tensor, "*batch k_len d_k"],
+    value: Float[Tensor, "*batch k_len d_v"],
+    mask: Bool[Tensor, "..."] | None = None,
+    causal: bool = False,
+) -> Float[Tensor, "*batch q_len d_v"]:
+    """The first result of `scaled_dot_product_attention`, in less time and memory.
+
+    `mask` as there; a query with nothing to see gets zeros. `causal=True` stands for a causal mask, for as many
+    queries as keys. Source: Dao et al. 2022 (the kernel).
+
+    >>> q, k, v = torch.randn(3, 1, 2, 5, 4)
+    >>> mask = torch.tensor([True, True, True, False, False])
+    >>> torch.allclose(fused_attention(q, k, v, mask), scaled_dot_product_attention(q, k, v, mask)[0], atol=1e-6)
+    True
+    """
+    if causal and query.shape[-2] != key.shape[-2]:
+        raise ValueError(
+            f"expected as many queries as keys with causal=True, got {query.shape[-2]} and {key.shape[-2]}: "
+            "pass the rows of the causal mask that belong to these queries as mask"
+        )
+    if causal and mask is not None:
+        mask, causal = mask & mask.new_ones(query.shape[-2], query.shape[-2]).tril(), False
+    if mask is None:
+        return mix(query, key, value, causal=causal)
+    output = mix(query, key, value, additive_mask(mask, query.dtype))
+    return output.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+
+
+class FusedMultiHeadAttention(MultiHeadAttention):
+    """`MultiHeadAttention` with the same parameters, one projection instead of three, and a fused kernel.
+
+    With `need_weights=True` the weights come back too, computed by the plain formula; otherwise the second result
+    is None.
+
+    >>> simple = MultiHeadAttention(d_model=8, n_heads=2)
+    >>> fused = FusedMultiHeadAttention(d_model=8, n_heads=2)
+    >>> _ = fused.load_state_dict(simple.state_dict())
+    >>> x = torch.randn(1, 5, 8)
+    >>> torch.allclose(fused(x, x, x)[0], simple(x, x, x)[0], atol=1e-6)
+    True
+    """
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch q_len d_model"],
+        key: Float[Tensor, "batch k_len d_model"],
+        value: Float[Tensor, "batch k_len d_model"],
+        mask: Bool[Tensor, "..."] | None = None,
+        causal: bool = False,
+        need_weights: bool = False,
+    ) -> tuple[Float[Tensor, "batch q_len d_model"], Float[Tensor, "batch n_heads q_len k_len"] | None]:
+        if query is key and key is value:
+            q, k, v = project((self.w_q, self.w_k, self.w_v), query).chunk(3, dim=-1)
+        else:
+            q, k, v = self.w_q(query), self.w_k(key), self.w_v(value)
+        q, k, v = (split_heads(x, self.n_heads) for x in (q, k, v))
+        if not need_weights:
+            return self.w_o(merge_heads(fused_attention(q, k, v, mask, causal))), None
+        if causal:
+            rows = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
+            mask = rows if mask is None else mask & rows
+        heads, weights = scaled_dot_product_attention(q, k, v, mask)
+        return self.w_o(merge_heads(heads)), weights
+
+
+def project(
+    linears: tuple[nn.Linear, ...] | list[nn.Linear], x: Float[Tensor, "*shape d_in"]
+) -> Float[Tensor, "*shape d_out"]:
+    """The outputs of several linear layers on the same input side by side, from one matrix product.
+
+    >>> layers = [nn.Linear(3, 2), nn.Linear(3, 5)]
+    >>> project(layers, torch.randn(4, 3)).shape
+    torch.Size([4, 7])
+    """
+    bias = None if linears[0].bias is None else torch.cat([linear.bias for linear in linears])
+    return F.linear(x, torch.cat([linear.weight for linear in linears]), bias)
