@@ -1059,7 +1059,8 @@ MHA = Exercise(
         Mistake(
             "nothing-projected",
             _mha(project=lambda x, y, q, k, v: (x, y, y)),
-            "Nothing is projected: `w_q`, `w_k` and `w_v` are never used, so every head compares raw slices of the input.",
+            "Nothing is projected: `w_q`, `w_k` and `w_v` are never used, and every head compares raw slices of the "
+            "input.",
         ),
         Mistake(
             "mask-ignored",
