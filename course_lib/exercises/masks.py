@@ -23,6 +23,11 @@ def _ones(n):
     return torch.ones(n, n, dtype=torch.bool)
 
 
+def _one_infinity(mask):
+    """All masks made to be added, with −∞, −1e9 or −1e4, are one and the same mistake."""
+    return mask.masked_fill(mask < -1e3, NEG_INF) if mask.is_floating_point() else mask
+
+
 # masks.causal
 
 
@@ -45,6 +50,7 @@ CAUSAL = Exercise(
     task="Return an (n, n) boolean mask, True where query i (row) may attend to key j (column): j <= i.",
     reference=causal_mask,
     cases=lambda: [case(n, about=f"{n} token{'s' * (n != 1)}") for n in (1, 2, 3, 5, 8)],
+    canonical=_one_infinity,
     mistakes=(
         Mistake(
             "excludes-self",
@@ -119,12 +125,6 @@ CAUSAL = Exercise(
             "Valid as a mask to *add* (0 and −∞). Here masks are boolean: compare it with 0, and you have True = may "
             "attend.",
         ),
-        Convention(
-            "additive-finite",
-            lambda n: torch.full((n, n), -1e9).triu(1),
-            "Meant to be *added* to the scores. Here masks are boolean: True where a token may attend, False "
-            "elsewhere.",
-        ),
     ),
     hints=(
         "Draw the mask for three tokens: which cells of row 0, row 1, row 2 are True?",
@@ -155,6 +155,7 @@ def with_a_loop(ids, pad_id=PAD):
 
 def _one_row_for_all_queries(mask):
     """A (batch, heads, q_len, k_len) mask with equal rows says the same as (batch, 1, 1, k_len)."""
+    mask = _one_infinity(mask)
     return mask[:, :1, :1] if mask.dim() == 4 and mask.numel() and (mask == mask[:, :1, :1]).all() else mask
 
 
@@ -333,6 +334,7 @@ TARGET = Exercise(
     title="The mask of a decoder",
     task="From ids (batch, n), return the mask (batch, 1, n, n): a token may see real tokens up to and with itself.",
     reference=target_mask,
+    canonical=_one_infinity,
     cases=lambda: [
         case(torch.tensor([[5, 6, 0]]), about="one sentence, one pad"),
         case(torch.tensor([[5, 6, 7, 0, 0], [8, 9, 4, 6, 0]]), about="padding on the right"),
@@ -433,6 +435,11 @@ TARGET = Exercise(
             lambda ids: ~target_mask(ids),
             "Valid where True means ignore, as in `nn.MultiheadAttention`. Here True means *may attend*.",
         ),
+        Convention(
+            "additive",
+            lambda ids: torch.zeros(target_mask(ids).shape).masked_fill(~target_mask(ids), NEG_INF),
+            "Valid as a mask to *add* (0 and −∞). Here masks are boolean, True = may attend.",
+        ),
         Mistake(
             "ignored-by-both",
             lambda ids: (ids == PAD)[:, None, None, :] & _ones(ids.shape[1]).triu(1),
@@ -491,6 +498,13 @@ def _masked(scores, mask, fill=NEG_INF, axis=-1):
     return scores.masked_fill(~mask, fill).softmax(dim=axis)
 
 
+def _nan_in_whole_rows(weights):
+    """Whether a hidden key beside a NaN is NaN or 0 depends on how it was hidden, not on the mistake."""
+    if not weights.is_floating_point() or weights.dim() == 0:
+        return weights
+    return weights.masked_fill(weights.isnan().any(dim=-1, keepdim=True), math.nan)
+
+
 def _zeroed(weights, mask):
     return weights.masked_fill(~mask, 0.0)
 
@@ -502,6 +516,8 @@ SOFTMAX = Exercise(
     "all zeros.",
     reference=masked_softmax,
     cases=_softmax_cases,
+    canonical=_nan_in_whole_rows,
+    rtol=2e-3,  # one case is in float16, and an answer in float64 is more exact than the expected one
     mistakes=(
         Mistake(
             "empty-row-nan",
@@ -710,8 +726,11 @@ class _TwoAttentions:
         padding, order_mask, both = map(self.usable, answer)
         x = _random(*real.shape, self.D_MODEL, seed=1).double()
         heads = _random(len(real), self.N_HEADS, real.shape[1], 3, seed=2).double()
-        output, _ = self.module(x, x, x, key_padding_mask=padding, attn_mask=order_mask, need_weights=False)
-        return output, F.scaled_dot_product_attention(heads, heads, heads, attn_mask=both)
+        outputs = (
+            self.module(x, x, x, key_padding_mask=padding, attn_mask=order_mask, need_weights=False)[0],
+            F.scaled_dot_product_attention(heads, heads, heads, attn_mask=both),
+        )
+        return tuple(output.nan_to_num(0.0) for output in outputs)  # empty rows: NaN or 0, depending on the way taken
 
     @staticmethod
     def usable(mask):
@@ -905,6 +924,10 @@ def _with_a_cancelling_leak(x):
     return _past_mean(x) + torch.cat([later[..., :1], -later[..., :1], torch.zeros_like(x[..., 2:])], dim=-1)
 
 
+def _with_rounding(x):
+    return _past_mean(x) + 1e-7 * x.sum(dim=1, keepdim=True).sin()
+
+
 def _with_last_sentence_leaking(x):
     return torch.cat([_past_mean(x[:-1]), x[-1:].flip(1)])
 
@@ -955,8 +978,10 @@ def _leak_cases():
         model("the last token but one hears the last", _with_last_heard_by_its_neighbor, 2, 5, 3, seed=10),
         model("two features move against each other", _with_a_cancelling_leak, 2, 5, 3, seed=6),
         model("only the last sentence leaks", _with_last_sentence_leaking, 3, 5, 2, seed=7),
-        model("causal, with rounding in the last digit", lambda x: _past_mean(x) + 1e-7 * x.sum(dim=1, keepdim=True),
+        model("causal, with rounding in the last digit", _with_rounding,
               2, 5, 3, seed=8),
+        model("two tokens, causal", _past_mean, 2, 2, 3, seed=11),
+        model("a model that ignores its input", torch.zeros_like, 2, 5, 3, seed=12),
         model("a single token", _attend(lambda n: None), 2, 1, 3, seed=9),
     ]  # fmt: skip
 
@@ -983,6 +1008,15 @@ def _forgets_to_run_again(f, x):
     return bool((before - before).abs().max() > 1e-5)
 
 
+def _edits_pile_up(f, x):
+    before, edited = f(x), x.clone()
+    for t in range(1, x.shape[1]):
+        edited[:, t] += 1.0
+        if (f(edited)[:, :t] - before[:, :t]).abs().max() > 1e-5:
+            return True
+    return False
+
+
 def _shuffles(f, x):
     return not torch.allclose(f(x.flip(1)).flip(1), f(x), atol=1e-5)
 
@@ -1000,6 +1034,17 @@ LEAKS = Exercise(
             _probe(upto=lambda t: slice(0, t + 1)),
             "Output t may move when token t is edited: a token sees itself. Compare the outputs *before* t only, "
             "`[:, :t]`.",
+        ),
+        Mistake(
+            "edits-pile-up",
+            _edits_pile_up,
+            "Your edits pile up: token 1 is still changed when token 2 is edited, so output 1 moves in any model. "
+            "Start each edit from a fresh copy of `x`.",
+        ),
+        Mistake(
+            "always-true",
+            lambda f, x: True,
+            "Your probe finds a leak in every model, even in one that ignores its input.",
         ),
         Mistake(
             "all-outputs-count",

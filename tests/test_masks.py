@@ -1,0 +1,216 @@
+"""Masks against plain loops and against PyTorch's attention, with gradients, empty rows and half precision."""
+
+import inspect
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import assert_equal, gradient
+from torch import nn
+from torch.nn import functional as F
+
+from course_lib.attention import scaled_dot_product_attention
+from course_lib.masks import causal_mask, masked_softmax, padding_mask
+
+seeds = st.integers(0, 10**6)
+
+
+def by_hand(scores: list[float], mask: list[bool]) -> list[float]:
+    """One row of a masked softmax, term by term."""
+    exps = [math.exp(score - max(scores)) if keep else 0.0 for score, keep in zip(scores, mask, strict=True)]
+    return [e / sum(exps) if sum(exps) else 0.0 for e in exps]
+
+
+# causal_mask
+
+
+@given(st.integers(0, 12))
+def test_causal_mask_is_its_definition(n):
+    mask = causal_mask(n)
+    assert mask.dtype == torch.bool
+    assert mask.tolist() == [[key <= query for key in range(n)] for query in range(n)]
+
+
+def test_causal_mask_keeps_the_diagonal_and_every_row_sees_something():
+    assert causal_mask(7).diagonal().all()
+    assert causal_mask(7).sum(dim=1).tolist() == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_causal_mask_lies_on_the_device_asked_for():
+    assert causal_mask(3, torch.device("meta")).device.type == "meta"
+
+
+# padding_mask
+
+
+@given(st.integers(0, 4), st.integers(0, 7), st.integers(0, 2), seeds)
+def test_padding_mask_asks_every_token_by_itself(batch, k_len, pad_id, seed):
+    ids = torch.randint(3, (batch, k_len), generator=torch.Generator().manual_seed(seed))
+    mask = padding_mask(ids, pad_id)
+    assert (mask.shape, mask.dtype) == ((batch, 1, 1, k_len), torch.bool)
+    assert mask[:, 0, 0].tolist() == [[token != pad_id for token in row] for row in ids.tolist()]
+
+
+def test_padding_mask_broadcasts_to_all_heads_and_queries():
+    ids = torch.tensor([[5, 6, 0], [7, 0, 0]])
+    weights = masked_softmax(torch.zeros(2, 5, 7, 3), padding_mask(ids))
+    assert weights[0].unique(dim=0).tolist() == [[[0.5, 0.5, 0.0]] * 7]
+    assert weights[1].unique(dim=0).tolist() == [[[1.0, 0.0, 0.0]] * 7]
+
+
+def test_masks_are_joined_by_and():
+    both = padding_mask(torch.tensor([[5, 0, 6], [0, 7, 8]])) & causal_mask(3)
+    assert both.shape == (2, 1, 3, 3)
+    assert both[:, 0].int().tolist() == [[[1, 0, 0], [1, 0, 0], [1, 0, 1]], [[0, 0, 0], [0, 1, 0], [0, 1, 1]]]
+
+
+# masked_softmax
+
+MASK_SHAPES = [(2, 3, 5, 7), (2, 1, 5, 7), (2, 1, 1, 7), (5, 7), (1, 7), (7,)]
+
+
+@given(st.sampled_from(MASK_SHAPES), seeds)
+def test_masked_softmax_is_the_sum_over_visible_keys(shape, seed):
+    torch.manual_seed(seed)
+    scores, mask = torch.randn(2, 3, 5, 7, dtype=torch.float64) * 3, torch.rand(shape) > 0.6
+    rows = zip(scores.reshape(-1, 7).tolist(), mask.expand(2, 3, 5, 7).reshape(-1, 7).tolist(), strict=True)
+    expected = torch.tensor([by_hand(*row) for row in rows], dtype=torch.float64).view(2, 3, 5, 7)
+    assert_equal(masked_softmax(scores, mask), expected, 1e-12)
+
+
+@given(
+    st.lists(st.integers(1, 3), max_size=2),
+    st.integers(1, 7),
+    st.integers(1, 7),
+    st.integers(1, 5),
+    st.booleans(),
+    seeds,
+)
+def test_attention_with_a_mask_equals_torch_with_gradients(batch, q_len, k_len, d_k, empty_row, seed):
+    torch.manual_seed(seed)
+    query, key, value = (
+        torch.randn(*batch, length, d_k, dtype=torch.float64, requires_grad=True) for length in (q_len, k_len, k_len)
+    )
+    mask = torch.rand(*batch, q_len, k_len) > 0.4
+    mask[..., 0] = True
+    if empty_row:
+        mask[..., -1, :] = False
+    ours, _weights = scaled_dot_product_attention(query, key, value, mask)
+    theirs = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    assert_equal(ours, theirs)
+    for mine, reference in zip(gradient(ours, query, key, value), gradient(theirs, query, key, value), strict=True):
+        assert_equal(mine, reference)
+
+
+@pytest.mark.parametrize("sizes", [(2, 3, 5), (4, 4, 4)])
+def test_attention_equals_the_module_that_means_ignore_by_true(sizes):
+    batch, _heads, n = sizes
+    module = nn.MultiheadAttention(6, 2, batch_first=True, dtype=torch.float64).eval()
+    ids = torch.randint(1, 3, (batch, n))
+    ids[1:, -2:] = 0
+    x = torch.randn(batch, n, 6, dtype=torch.float64)
+    _, theirs = module(x, x, x, key_padding_mask=ids == 0, attn_mask=~causal_mask(n), average_attn_weights=False)
+    q, k, _v = F.linear(x, module.in_proj_weight, module.in_proj_bias).chunk(3, dim=-1)
+    q, k = (y.view(batch, n, 2, 3).transpose(1, 2) for y in (q, k))
+    ours = masked_softmax(q @ k.mT / math.sqrt(3), padding_mask(ids) & causal_mask(n))
+    assert_equal(ours, theirs)
+
+
+def test_no_mask_is_a_plain_softmax():
+    scores = torch.randn(2, 3, 5, dtype=torch.float64)
+    assert_equal(masked_softmax(scores), scores.softmax(dim=-1), 0.0)
+    assert_equal(masked_softmax(scores, torch.ones(3, 5, dtype=torch.bool)), scores.softmax(dim=-1), 0.0)
+
+
+@given(seeds)
+def test_a_hidden_score_may_be_anything(seed):
+    torch.manual_seed(seed)
+    scores, mask = torch.randn(3, 5), torch.rand(3, 5) > 0.5
+    for anything in (1e30, float("inf"), float("-inf"), float("nan")):
+        assert torch.equal(masked_softmax(scores.masked_fill(~mask, anything), mask), masked_softmax(scores, mask))
+
+
+def test_visible_rows_sum_to_one_and_hidden_weights_are_exactly_zero():
+    scores, mask = torch.randn(11, 13) * 30, torch.rand(11, 13) > 0.5
+    mask[:, 4] = True
+    weights = masked_softmax(scores, mask)
+    assert (weights[~mask] == 0).all()
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(11))
+
+
+def test_inputs_stay_as_they_are():
+    scores, mask = torch.randn(3, 5), torch.rand(3, 5) > 0.5
+    copies = scores.clone(), mask.clone()
+    masked_softmax(scores, mask)
+    assert torch.equal(scores, copies[0])
+    assert torch.equal(mask, copies[1])
+
+
+# A row with nothing to see
+
+
+def test_a_row_with_nothing_to_see_is_zero_and_so_is_its_gradient():
+    scores = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
+    mask = torch.tensor([[True], [False], [True]]).expand(3, 5)
+    with torch.autograd.set_detect_anomaly(True):  # raises if a NaN appears even on the way
+        weights = masked_softmax(scores, mask)
+        (grad,) = gradient(weights, scores)
+    assert weights[1].tolist() == [0.0] * 5
+    assert grad[1].tolist() == [0.0] * 5
+    assert_equal(weights[[0, 2]], scores[[0, 2]].softmax(dim=-1), 1e-12)
+
+
+def test_left_padding_with_the_causal_mask_stays_finite():
+    mask = padding_mask(torch.tensor([[0, 0, 5, 6], [0, 0, 0, 0]])) & causal_mask(4)
+    weights = masked_softmax(torch.randn(2, 3, 4, 4), mask)
+    assert weights.isfinite().all()
+    assert weights.sum(dim=-1).round(decimals=5).tolist() == [[[0, 0, 1, 1]] * 3, [[0, 0, 0, 0]] * 3]
+
+
+# Half precision, sizes, errors
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_keeps_its_type_and_stays_close(dtype):
+    torch.manual_seed(0)
+    scores, mask = torch.randn(5, 7) * 4, torch.rand(5, 7) > 0.4
+    mask[2] = False
+    weights = masked_softmax(scores.to(dtype), mask)
+    assert weights.dtype == dtype
+    torch.testing.assert_close(weights.float(), masked_softmax(scores.to(dtype).float(), mask), rtol=0, atol=0.01)
+
+
+def test_half_precision_survives_the_most_extreme_scores():
+    lowest = torch.finfo(torch.float16).min
+    scores = torch.tensor([[lowest, lowest, -lowest], [lowest, 0.0, 0.0]], dtype=torch.float16)
+    weights = masked_softmax(scores, torch.tensor([[True, True, False], [False, True, True]]))
+    assert weights.tolist()[1] == [0.0, 0.5, 0.5]
+    assert weights.isfinite().all()
+    assert weights[0, 2] == 0
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (3, 0), (0, 0), (2, 0, 3, 5), (1, 1)])
+def test_empty_and_tiny_sizes(shape):
+    weights = masked_softmax(torch.randn(shape), torch.ones(shape, dtype=torch.bool))
+    assert weights.shape == shape
+    assert torch.equal(weights, torch.ones(shape))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int64, torch.uint8])
+def test_a_mask_that_is_not_boolean_is_refused(dtype):
+    unchecked = inspect.unwrap(masked_softmax)  # the shape checks of the tests would object first
+    with pytest.raises(TypeError) as error:
+        unchecked(torch.zeros(2, 3), torch.ones(2, 3, dtype=dtype))
+    assert str(error.value) == (
+        f"expected a boolean mask, True = may attend, got {dtype}: "
+        "write mask.bool() for zeros and ones, mask == 0 for a mask of 0 and -inf made to be added"
+    )
+
+
+def test_the_advice_of_the_error_is_right():
+    keep = torch.rand(3, 5) > 0.5
+    additive = torch.zeros(3, 5).masked_fill(~keep, float("-inf"))
+    assert torch.equal(keep.float().bool(), keep)
+    assert torch.equal(additive == 0, keep)
