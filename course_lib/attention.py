@@ -17,6 +17,7 @@ def scaled_dot_product_attention(
     """softmax(Q Kᵀ / √d_k) V, and the weights: each query's weighted mean of the values.
 
     `mask` is boolean, True = may attend, of any shape that broadcasts to (*batch, q_len, k_len).
+    ValueError when query and key differ in width, or key and value in number.
     Source: Vaswani et al. 2017, section 3.2.1, equation 1.
 
     >>> import torch
@@ -25,6 +26,16 @@ def scaled_dot_product_attention(
     >>> output, weights
     (tensor([[15.]]), tensor([[0.5000, 0.5000]]))
     """
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    d_k = query.shape[-1]
+    if key.shape[-1] != d_k:
+        raise ValueError(
+            f"expected keys as wide as the queries, got d_k {d_k} and {key.shape[-1]}: project both to one width"
+        )
+    if value.shape[-2] != key.shape[-2]:
+        raise ValueError(
+            f"expected one value for each of the {key.shape[-2]} keys, got {value.shape[-2]}: "
+            "make keys and values from the same tokens"
+        )
+    scores = (query / math.sqrt(d_k)) @ key.transpose(-2, -1)  # before the product: float16 ends at 65504
     weights = masked_softmax(scores, mask)
     return weights @ value, weights
