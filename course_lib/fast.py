@@ -6,6 +6,7 @@ one input are one product; the vocabulary is projected only where there is a tar
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
@@ -55,7 +56,7 @@ def heads(x: Float[Tensor, "batch length features"], n_heads: int, n: int) -> tu
     return x.unflatten(-1, (n, n_heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)
 
 
-def dropout(x: Float[Tensor, "n features"], p: float, training: bool) -> Float[Tensor, "n features"]:
+def dropout(x: Float[Tensor, "*shape features"], p: float, training: bool) -> Float[Tensor, "*shape features"]:
     """`F.dropout`, from 16 random bits a number on a CPU, where drawing is most of the work."""
     if not training or p in (0.0, 1.0) or x.device.type != "cpu":
         return F.dropout(x, p, training)
@@ -64,14 +65,16 @@ def dropout(x: Float[Tensor, "n features"], p: float, training: bool) -> Float[T
     return (x * keep).mul_(1 / (1 - p))
 
 
-def norm(module: nn.Module, x: Float[Tensor, "n d_model"]) -> Float[Tensor, "n d_model"]:
+def norm(module: nn.Module, x: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
     """`LayerNorm` in one kernel."""
     if isinstance(module, LayerNorm):
         return F.layer_norm(x, x.shape[-1:], module.gain, module.bias, module.eps)
     return module(x)
 
 
-def residual(module: Residual, x: Float[Tensor, "n d_model"], sublayer) -> Float[Tensor, "n d_model"]:
+def residual(
+    module: Residual, x: Float[Tensor, "*shape d_model"], sublayer: Callable[[Tensor], Tensor]
+) -> Float[Tensor, "*shape d_model"]:
     """`Residual` with the fast norm and dropout."""
     y = sublayer(norm(module.norm, x) if module.norm_first else x)
     x = x + dropout(y, module.dropout.p, module.training)

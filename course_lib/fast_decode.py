@@ -1,0 +1,138 @@
+"""Search with a key-value cache: every step computes the new token alone."""
+
+import math
+from dataclasses import dataclass, replace
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from course_lib.fast import Packing, cross_heads, encode, heads, norm, residual
+from course_lib.fast_attention import additive_mask, project
+from course_lib.positional_encoding import look_up
+from course_lib.tokens import PAD
+from course_lib.transformer import Transformer
+
+
+class Slots:
+    """Keys and values of one layer in the order of writing, in a buffer that doubles when it is full."""
+
+    def __init__(self, key: Float[Tensor, "batch n_heads n d_k"], value: Float[Tensor, "batch n_heads n d_k"]):
+        self.key, self.value, self.used = key, value, key.shape[2]
+
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Write new ones behind the used slots; return all."""
+        start, self.used = self.used, self.used + key.shape[2]
+        if self.used > self.key.shape[2]:
+            self.key, self.value = (F.pad(x, (0, 0, 0, 2 * self.used - x.shape[2])) for x in (self.key, self.value))
+        self.key[:, :, start : self.used], self.value[:, :, start : self.used] = key, value
+        return self.key[:, :, : self.used], self.value[:, :, : self.used]
+
+    def keep(self, sentences: Tensor) -> "Slots":
+        return Slots(self.key[sentences, :, : self.used], self.value[sentences, :, : self.used])
+
+
+@dataclass(frozen=True)
+class CacheState:
+    """What a search over `CachedTransformer` remembers.
+
+    `cross` holds keys and values of the source, once per sentence whatever the number of beams. `own` holds those of
+    all tokens ever written for a sentence: one slot per step and beam. `visible` tells which slots are the history of
+    which beam, so beams change places without a key or value being moved. `weights` is the cross-attention of the
+    last step, layer by layer, with the beams as they stood then.
+    """
+
+    cross: list[tuple[Tensor, Tensor]]
+    src_bias: Float[Tensor, "batch 1 1 src_len"]
+    own: list[Slots]
+    visible: Bool[Tensor, "batch beam slots"]
+    length: int
+    weights: list[Float[Tensor, "batch n_heads last_beam src_len"]]
+
+    def reorder(self, parents: Int[Tensor, "batch new_beam"]) -> "CacheState":
+        """New beam j of a sentence goes on from its old beam parents[:, j]."""
+        return replace(self, visible=self.visible[torch.arange(len(parents))[:, None], parents])
+
+    def keep(self, sentences: Tensor) -> "CacheState":
+        """Go on with these sentences only (indices, or one boolean for each)."""
+        return CacheState(
+            [(key[sentences], value[sentences]) for key, value in self.cross],
+            self.src_bias[sentences],
+            [slots.keep(sentences) for slots in self.own],
+            self.visible[sentences],
+            self.length,
+            [weights[sentences] for weights in self.weights],
+        )
+
+
+class CachedTransformer:
+    """A `Transformer` to search with: `start` and `step` give the same scores, a step costs one token.
+
+    Keys and values of earlier tokens do not change, because no token sees a later one: they are kept. Queries are
+    not: each is used once. The beams of one sentence are the query rows of one product with its cached keys.
+    A state is used up by `step`: go on with the one it returns.
+
+    >>> from course_lib.transformer import TransformerConfig
+    >>> model = Transformer(TransformerConfig(vocab_size=11, d_model=8, n_heads=2, d_ff=16, n_layers=2)).eval()
+    >>> cached = CachedTransformer(model)
+    >>> src, tokens = torch.tensor([[5, 6, 2]]), torch.tensor([[1]])
+    >>> simple, _ = model.step(tokens, model.start(src))
+    >>> fast, state = cached.step(tokens, cached.start(src))
+    >>> torch.allclose(simple, fast, atol=1e-6), state.weights[-1].shape
+    (True, torch.Size([1, 2, 1, 3]))
+    """
+
+    def __init__(self, model: Transformer):
+        self.model = model
+
+    @torch.no_grad()
+    def start(self, src: Int[Tensor, "batch src_len"]) -> CacheState:
+        """Encode the source, project its keys and values for every layer."""
+        source = Packing(src != PAD)
+        memory = encode(self.model, src, source)
+        cross = cross_heads(self.model, memory, source)
+        own = [Slots(key[:, :, :0], value[:, :, :0]) for key, value in cross]
+        nothing = torch.zeros(len(src), 1, 0, dtype=torch.bool, device=src.device)
+        return CacheState(cross, additive_mask(source.mask, memory.dtype), own, nothing, 0, [])
+
+    @torch.no_grad()
+    def step(
+        self, tokens: Int[Tensor, "batch beam"], state: CacheState
+    ) -> tuple[Float[Tensor, "batch beam vocab_size"], CacheState]:
+        """Write one token per beam, score what may follow."""
+        embedding, n_heads = self.model.tgt_embedding, self.model.config.n_heads
+        x = look_up(embedding.tokens, tokens) * math.sqrt(embedding.tokens.embedding_dim)
+        x = x + embedding.positions.rows(state.length, state.length + 1)
+        visible = torch.cat([state.visible, itself(tokens)], dim=-1)
+        bias = additive_mask(visible[:, None], x.dtype)
+        all_weights = []
+
+        def self_attention(module, y, slots):
+            query, key, value = heads(project((module.w_q, module.w_k, module.w_v), y), n_heads, 3)
+            mixed, _ = attend(query, *slots.append(key, value), bias)
+            return module.w_o(mixed)
+
+        def cross_attention(module, y, key, value):
+            (query,) = heads(module.w_q(y), n_heads, 1)
+            mixed, weights = attend(query, key, value, state.src_bias)
+            all_weights.append(weights)
+            return module.w_o(mixed)
+
+        for layer, own, cross in zip(self.model.decoder.layers, state.own, state.cross, strict=True):
+            x = residual(layer.residuals[0], x, lambda y, m=layer.self_attention, own=own: self_attention(m, y, own))
+            x = residual(layer.residuals[1], x, lambda y, m=layer.cross_attention, kv=cross: cross_attention(m, y, *kv))
+            x = residual(layer.residuals[2], x, layer.feed_forward)
+        logits = self.model.output(norm(self.model.decoder.norm, x))
+        return logits, replace(state, visible=visible, length=state.length + 1, weights=all_weights)
+
+
+def itself(tokens: Int[Tensor, "batch beam"]) -> Bool[Tensor, "batch beam beam"]:
+    """Of the slots of this step every beam sees its own, unless it holds a pad."""
+    return torch.eye(tokens.shape[1], dtype=torch.bool, device=tokens.device) & (tokens != PAD)[:, None]
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    """Every beam a query row: the mixed values with the heads side by side, and the weights."""
+    weights = (query * query.shape[-1] ** -0.5 @ key.mT + bias).softmax(dim=-1)
+    return (weights @ value).transpose(1, 2).flatten(start_dim=2), weights
