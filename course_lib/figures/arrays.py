@@ -5,8 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def as_array(values, name: str) -> np.ndarray:
-    """A detached float64 copy of a tensor (any device, dtype, graph), an array or a list; NaN and infinity refused."""
+def as_array(values, name: str, minus_infinity: bool = False) -> np.ndarray:
+    """A detached float64 copy of a tensor (any device, dtype, graph), an array or a list.
+
+    NaN and infinity are refused; `minus_infinity`, the score of a hidden key, is let through where asked for.
+    """
     if hasattr(values, "detach"):
         values = values.detach().cpu()
         values = (values.double() if values.dtype.is_floating_point else values).numpy()
@@ -17,7 +20,7 @@ def as_array(values, name: str) -> np.ndarray:
             f"expected {name}: a tensor, an array or nested lists of numbers with rows of equal length, "
             f"got {type(values).__name__} ({error}). Convert it with torch.tensor first."
         ) from None
-    if not np.isfinite(array).all():
+    if not (np.isfinite(array) | (minus_infinity & np.isneginf(array))).all():
         bad = "NaN" if np.isnan(array).any() else "infinite values"
         raise ValueError(
             f"expected {name}: finite numbers, got {bad}. "

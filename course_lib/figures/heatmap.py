@@ -35,8 +35,9 @@ def heatmap(
 ) -> Figure:
     """Draw weights (q_len, k_len) as a map: queries are rows, keys are columns; returns the figure.
 
-    `mask` (q_len, k_len), True = may attend: hidden cells are hatched gray. Without `keys` the queries are used for
-    both axes (self-attention). Give the figure to `show`.
+    `mask` (q_len, k_len), True = may attend: hidden cells are hatched gray, and so are scores of -inf. Without `keys`
+    the queries are used for both axes (self-attention). Colors run from 0 to 1 for weights, over the range of the
+    values for scores, or from `vmin` to `vmax`. Give the figure to `show`.
 
     >>> from course_lib.figures import heatmap, show
     >>> fig = heatmap([[0.7, 0.3], [0.2, 0.8]], ["the", "cat"])
@@ -44,14 +45,14 @@ def heatmap(
     Figure: Both words look mostly at themselves.
     """
     apply_style()
-    values = as_array(weights, "weights")
-    if values.ndim != 2:
+    values = as_array(weights, "weights", minus_infinity=True)
+    if values.ndim != 2 or values.size == 0:
         raise ValueError(
             f"expected weights: (q_len, k_len), got shape {values.shape}. "
             "Pick one: weights[batch, head]; several heads: heatmaps(weights[batch], …)."
         )
     n_queries, n_keys = values.shape
-    hidden = ~as_allowed(mask, values.shape)
+    hidden = ~as_allowed(mask, values.shape) | np.isneginf(values)
     if keys is None and queries is not None and n_queries == n_keys:
         keys = queries
     rows = as_tokens(queries, n_queries, "queries") if queries is not None else None
@@ -59,7 +60,7 @@ def heatmap(
     if ax is None:
         cell = min(CELL, 5.6 / max(values.shape))
         _, ax = new_figure(n_keys * cell + _margin(rows) + 0.4, n_queries * cell + _margin(columns) * 0.8 + 0.5)
-    colors = mpl.cm.ScalarMappable(mpl.colors.Normalize(*_range(values, vmin, vmax)), SEQUENTIAL)
+    colors = mpl.cm.ScalarMappable(mpl.colors.Normalize(*_range(values[~hidden], vmin, vmax)), SEQUENTIAL)
     _cells(ax, values, hidden, colors)
     if annotate and n_keys <= ANNOTATED_MAX and n_queries <= TOKENS_MAX:
         _numbers(ax, values, hidden, colors)
@@ -92,16 +93,18 @@ def heatmaps(
     >>> show(fig, alt="Head 0 looks at itself, head 1 at the other word.")
     Figure: Head 0 looks at itself, head 1 at the other word.
     """
-    values = as_array(weights, "weights")
-    if values.ndim != 3:
+    values = as_array(weights, "weights", minus_infinity=True)
+    if values.ndim != 3 or values.size == 0:
         raise ValueError(
             f"expected weights: (n_heads, q_len, k_len), got shape {values.shape}. "
             "Pick one sentence: weights[batch]; one map alone: heatmap(weights[batch, head], …)."
         )
     n_heads = len(values)
-    names = as_tokens(titles if titles is not None else [f"head {i}" for i in range(n_heads)], n_heads, "titles")
-    hidden = ~as_allowed(mask, values.shape)
-    vmin, vmax = _range(values, vmin, vmax)
+    titles = [f"head {number}" for number in range(n_heads)] if titles is None else list(titles)
+    if len(titles) != n_heads:
+        raise ValueError(f"expected titles: {n_heads}, one a head, got {len(titles)}. Name every panel.")
+    hidden = ~as_allowed(mask, values.shape) | np.isneginf(values)
+    vmin, vmax = _range(values[~hidden], vmin, vmax)
     n_queries, n_keys = values.shape[1:]
     label = _margin(queries)
     fitting = int((PAGE - label) // (n_keys * CELL_MIN + 0.2))
@@ -118,7 +121,7 @@ def heatmaps(
             ax.set_axis_off()
             continue
         heatmap(
-            values[number], queries, keys, title=names[number], ax=ax, annotate=annotate,
+            values[number], queries, keys, title=titles[number], ax=ax, annotate=annotate,
             mask=~hidden[number], vmin=vmin, vmax=vmax,
         )  # fmt: skip
         ax.label_outer()
@@ -142,7 +145,7 @@ def _margin(labels) -> float:
 def _cells(ax: Axes, values, hidden, colors) -> None:
     """One image of the visible cells, hatching over the hidden ones, and lines between them."""
     n_queries, n_keys = values.shape
-    image = colors.to_rgba(values, bytes=True)
+    image = colors.to_rgba(np.where(hidden, 0, values), bytes=True)
     image[hidden] = 0
     ax.imshow(image, extent=(0, n_keys, n_queries, 0), interpolation="none")
     cells = [Path.unit_rectangle().transformed(Affine2D().translate(j, i)) for i, j in np.argwhere(hidden)]
@@ -161,7 +164,7 @@ def _numbers(ax: Axes, values, hidden, colors) -> None:
     for (row, column), value in np.ndenumerate(values):
         if not hidden[row, column]:
             ink = ink_on(colors.to_rgba(value))
-            ax.text(column + 0.5, row + 0.5, f"{value:.2f}", ha="center", va="center", color=ink)
+            ax.text(column + 0.5, row + 0.5, f"{round(value, 2) + 0:.2f}", ha="center", va="center", color=ink)
 
 
 def _labels(ax: Axes, rows, columns, shape) -> None:
