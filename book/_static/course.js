@@ -1,0 +1,43 @@
+// The few things that need a script: a filter for the pitfalls, and the questions to look at again.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const place of document.querySelectorAll("[data-course-filter]")) filter(place);
+  for (const place of document.querySelectorAll("[data-course-missed]")) listMissed(place);
+});
+
+function filter(place) {
+  const groups = [...place.closest("section").querySelectorAll(":scope > section")];
+  const rows = groups.flatMap((group) => [...group.querySelectorAll(":scope > section")]);
+  const label = Object.assign(document.createElement("label"), { textContent: "Filter by words " });
+  const input = Object.assign(document.createElement("input"), { type: "search", autocomplete: "off" });
+  const count = Object.assign(document.createElement("p"), { role: "status" });
+  const show = () => {
+    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const fits = (row) => words.every((word) => row.textContent.toLowerCase().includes(word));
+    for (const row of rows) row.hidden = !fits(row);
+    for (const group of groups) group.hidden = !group.querySelector(":scope > section:not([hidden])");
+    const left = rows.filter((row) => !row.hidden).length;
+    count.textContent = words.length ? `${left} of ${rows.length} mistakes` : `${rows.length} mistakes`;
+  };
+  input.addEventListener("input", show);
+  label.append(input);
+  place.classList.add("course-filter");
+  place.append(label, count);
+  show();
+}
+
+function listMissed(place) {
+  let missed = {};
+  try { missed = JSON.parse(localStorage.getItem("transformer-course-missed")) || {}; } catch { /* nothing kept */ }
+  const list = document.createElement("ul");
+  for (const [id, page] of Object.entries(missed)) {
+    if (typeof page !== "string" || !page.startsWith("/")) continue;
+    const [subject, name] = id.split(".");
+    const link = document.createElement("a");
+    link.href = `${page}#quiz-${id.replace(/[._]/g, "-")}`;
+    link.textContent = `${subject.replaceAll("_", " ")}: ${(name || "").replaceAll("_", " ")}`;
+    list.append(Object.assign(document.createElement("li"), {}));
+    list.lastChild.append(link);
+  }
+  place.append(list);
+  place.hidden = !list.childElementCount;
+}

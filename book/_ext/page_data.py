@@ -1,0 +1,102 @@
+"""Sphinx extension: pages written from data.
+
+`<!-- pitfalls -->` in book/pitfalls.md becomes the rows of book/pitfalls.yml whose chapter exists; `<!-- results -->`
+in book/results.md becomes the tables of book/results/*.json.
+
+A results file is `chapters.json` (what `make notebooks` measured), or a table of its own:
+{"title": "…", "about": "…", "columns": ["…"], "rows": [["…"]]}. Other files are left to the pages that read them.
+"""
+
+import json
+from pathlib import Path
+
+import yaml
+from page_map import exists, title_of
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+SEVERITY = {
+    "crash": "stops with an error",
+    "silent": "runs, with wrong numbers",
+    "misleading": "a wrong explanation",
+}
+
+
+def pitfalls(env: BuildEnvironment) -> str:
+    """One section for every chapter that exists, one subsection for every row."""
+    path = Path(env.srcdir) / "book" / "pitfalls.yml"
+    env.note_dependency(str(path))
+    rows = yaml.safe_load(path.read_text(encoding="utf-8"))
+    lines = []
+    for chapter in dict.fromkeys(row["chapter"] for row in rows):
+        if exists(env, chapter):
+            lines += [f"## {title_of(env, chapter)}", ""]
+            lines += [pitfall(row) for row in rows if row["chapter"] == chapter]
+    return "\n".join(lines)
+
+
+def pitfall(row: dict) -> str:
+    """The Markdown of one row."""
+    check = f' `check("{row["exercise"]}", …)` recognizes it.' if "exercise" in row else ""
+    chapter = f"[chapter {row['chapter'][:2]}](/chapters/{row['chapter']}.ipynb#pitfalls-measured)"
+    return f"""(pitfall-{row["id"]})=
+### {row["mistake"]}
+
+*{SEVERITY[row["severity"]].capitalize()}.* {row["shows"]}
+
+**Instead:** {row["instead"].rstrip(".")}.{check} More in {chapter}.
+
+<details><summary>See it happen</summary>
+
+```python
+{row["code"].rstrip()}
+```
+
+</details>
+"""
+
+
+def results(env: BuildEnvironment) -> str:
+    """One section for every file of book/results that holds a table."""
+    sections = []
+    for path in sorted((Path(env.srcdir) / "book" / "results").glob("*.json")):
+        env.note_dependency(str(path))
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        if path.name == "chapters.json":
+            stored = costs(env, stored)
+        if isinstance(stored, dict) and {"title", "columns", "rows"} <= stored.keys():
+            sections.append(table(stored))
+    return "\n\n".join(sections) or "Nothing has been measured yet."
+
+
+def costs(env: BuildEnvironment, measured: dict) -> dict:
+    """What running each chapter takes, as a table."""
+    known = {name: cost for name, cost in sorted(measured.items()) if exists(env, name)}
+    return {
+        "title": "What a chapter costs",
+        "about": "One run of the whole notebook from a fresh kernel, one thread. Your machine will differ.",
+        "columns": ["chapter", "seconds", "peak memory (MB)", "Python", "torch"],
+        "rows": [
+            [f"[{title_of(env, name)}](/chapters/{name}.ipynb)"]
+            + [str(cost.get(key, "")) for key in ("seconds", "memory_mb", "python", "torch")]
+            for name, cost in known.items()
+        ],
+    }
+
+
+def table(stored: dict) -> str:
+    """The Markdown of one table."""
+    rows = [stored["columns"], ["---"] * len(stored["columns"]), *stored["rows"]]
+    body = "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows)
+    return f"## {stored['title']}\n\n{stored.get('about', '')}\n\n{body}"
+
+
+def fill(app: Sphinx, docname: str, source: list[str]) -> None:
+    for page, write in {"pitfalls": pitfalls, "results": results}.items():
+        if docname == f"book/{page}":
+            source[0] = source[0].replace(f"<!-- {page} -->", write(app.env))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("source-read", fill)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

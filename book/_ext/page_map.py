@@ -1,0 +1,99 @@
+"""Sphinx extension: the map of the course, the list of its chapters, and `{chapter}`, a link to one of them.
+
+A chapter exists where _toc.yml lists it. Until then it is shown as planned and nothing links to it.
+"""
+
+import re
+from pathlib import Path
+
+import yaml
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+BOOK = Path("book")
+BLOCK = re.compile(r'<g class="(block[^"]*)" data-chapter="(\w+)">(.*?)</g>', re.DOTALL)
+
+
+def exists(env: BuildEnvironment, chapter: str) -> bool:
+    return f"chapters/{chapter}" in env.found_docs
+
+
+def chapters(env: BuildEnvironment) -> list[dict]:
+    """The parts of book/chapters.yml."""
+    path = Path(env.srcdir) / BOOK / "chapters.yml"
+    env.note_dependency(str(path))
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def title_of(env: BuildEnvironment, chapter: str) -> str:
+    """The chapter's title as book/chapters.yml states it."""
+    titles = {name: entry["title"] for part in chapters(env) for name, entry in part["chapters"].items()}
+    if chapter not in titles:
+        raise ValueError(f"expected a chapter of book/chapters.yml, got {chapter!r}: use one of {', '.join(titles)}")
+    return titles[chapter]
+
+
+def linked(svg: str, address: dict[str, str]) -> str:
+    """The picture with a link on every block whose chapter has an address, and the others marked as planned."""
+
+    def block(found: re.Match) -> str:
+        classes, chapter, content = found.groups()
+        kept = [name for name in classes.split() if name != "ready"]
+        if chapter not in address:
+            return f'<g class="{" ".join(kept)}" data-chapter="{chapter}">{content}</g>'
+        group = f'<g class="{" ".join([*kept, "ready"])}" data-chapter="{chapter}">{content}</g>'
+        return f'<a href="{address[chapter]}">{group}</a>'
+
+    return BLOCK.sub(block, svg).replace('role="img"', 'role="group"', 1)
+
+
+class Map(SphinxDirective):
+    """`{course-map}`: the picture of the Transformer, each block a link to its chapter."""
+
+    def run(self) -> list[nodes.Node]:
+        path = Path(self.env.srcdir) / BOOK / "_static" / "transformer.svg"
+        self.env.note_dependency(str(path))
+        svg = path.read_text(encoding="utf-8")
+        names = {chapter for _, chapter, _ in BLOCK.findall(svg) if exists(self.env, chapter)}
+        builder = self.env.app.builder
+        address = {name: builder.get_relative_uri(self.env.docname, f"chapters/{name}") for name in names}
+        box = '<div class="course-map course-scroll" tabindex="0" role="region" aria-label="Map of the course">'
+        return [nodes.raw("", f"{box}{linked(svg, address)}</div>", format="html")]
+
+
+class Chapters(SphinxDirective):
+    """`{course-chapters}`: every chapter, part by part."""
+
+    def run(self) -> list[nodes.Node]:
+        lines = []
+        for part in chapters(self.env):
+            lines += [f"**{part['part']}**", ""]
+            for name, entry in part["chapters"].items():
+                here = exists(self.env, name)
+                title = f"[{entry['title']}](/chapters/{name}.ipynb)" if here else f"{entry['title']} *(planned)*"
+                lines.append(f"* {name[:2]} · {title}. {entry['about']}")
+            lines.append("")
+        box = nodes.container(classes=["course-chapters"])
+        self.state.nested_parse(StringList(lines, source=self.env.docname), 0, box)
+        return [box]
+
+
+class ChapterRole(SphinxRole):
+    """`{chapter}`05_masks``: the chapter's number, linked where the chapter exists."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        title = title_of(self.env, self.text)
+        if not exists(self.env, self.text):
+            return [nodes.inline("", self.text[:2], classes=["course-planned"])], []
+        target = self.env.app.builder.get_relative_uri(self.env.docname, f"chapters/{self.text}")
+        return [nodes.reference("", f"{self.text[:2]} {title}", refuri=target, internal=True)], []
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("course-map", Map)
+    app.add_directive("course-chapters", Chapters)
+    app.add_role("chapter", ChapterRole())
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
