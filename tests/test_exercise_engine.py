@@ -358,10 +358,17 @@ def passes(x):
     pass
 
 
+def gap(x):
+    """Twice x."""
+    y = ... * x
+    return y
+
+
 def test_dots_in_an_index_are_no_gap():
     assert judge(slices_with_dots).passed
     assert unfinished_line(slices_with_dots) is None
-    assert unfinished_line(passes) == 1
+    assert unfinished_line(passes) == 2
+    assert unfinished_line(gap) == 3
 
 
 def test_starter_under_another_name_is_not_an_attempt():

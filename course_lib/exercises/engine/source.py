@@ -34,22 +34,19 @@ def tree_of(obj: Any) -> ast.AST | None:
 
 
 def unfinished_line(obj: Any) -> int | None:
-    """The line of the object's source that still holds a `...` or a bare `pass`, or None where it is finished.
+    """The line of the object's source that is still open, or None where it is finished.
 
-    A `...` inside square brackets is an index, not a gap.
+    Open is a `...` (in square brackets it is an index, not a gap), a NotImplementedError, or a function without a body.
     """
     tree = tree_of(obj)
     if tree is None:
         return None
-    indices = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Subscript) for part in ast.walk(node.slice)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and node.value is Ellipsis and id(node) not in indices:
-            return node.lineno
-        if isinstance(node, ast.Raise) and "NotImplementedError" in ast.dump(node):
-            return node.lineno
-        if isinstance(node, ast.FunctionDef) and all(_is_empty(line) for line in node.body):
-            return node.lineno
-    return None
+    nodes = list(ast.walk(tree))
+    indices = {id(part) for node in nodes if isinstance(node, ast.Subscript) for part in ast.walk(node.slice)}
+    gaps = [node for node in nodes if isinstance(node, ast.Constant) and node.value is ... and id(node) not in indices]
+    raised = [node for node in nodes if isinstance(node, ast.Raise) and "NotImplementedError" in ast.dump(node)]
+    empty = [node.body[-1] for node in nodes if isinstance(node, ast.FunctionDef) and all(map(_is_empty, node.body))]
+    return next((node.lineno for node in [*gaps, *raised, *empty]), None)
 
 
 def _is_empty(node: ast.stmt) -> bool:
