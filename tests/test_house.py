@@ -4,14 +4,19 @@ import importlib
 import re
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
 import pytest
 import torch
 from doctests import run_doctests
+from jaxtyping import TypeCheckError
 from packaging.requirements import Requirement
 
+from course_lib.attention import scaled_dot_product_attention
+from course_lib.exercises import progress_file
+from course_lib.masks import masked_softmax
 from tools import address
 from tools.colab import build_wheel, oldest, pip
 from tools.environment import LIBRARY, ROOT, chapters, environment
@@ -68,6 +73,19 @@ def test_public_address_is_one_setting():
     assert links.one_address(address.places(), url) == []
     assert url in (ROOT / "README.md").read_text(encoding="utf-8")
     assert url in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_shapes_are_checked_at_run_time():
+    """A wrong number of axes, and two lengths that should be one."""
+    x, y = torch.zeros(2, 3), torch.zeros(5, 7)
+    with pytest.raises(TypeCheckError):
+        masked_softmax(torch.zeros(3))
+    with pytest.raises(TypeCheckError):
+        scaled_dot_product_attention(x, y, y)
+
+
+def test_tests_keep_away_from_the_readers_progress():
+    assert progress_file().is_relative_to(tempfile.gettempdir())
 
 
 @pytest.fixture(scope="module")

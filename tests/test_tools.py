@@ -16,7 +16,7 @@ from tools.form import normal_form, read, text_of
 from tools.gates import definitions, links
 from tools.notebooks import run
 
-URL = "https://github.com/someone/fork"
+URL = "https://github.com/someone/their-fork"
 TEXT = """%% markdown title
 # A title
 

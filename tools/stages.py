@@ -85,7 +85,8 @@ class Stages:
             return Outcome(0, 1)
         suite = ElementTree.parse(report).getroot().find("testsuite")
         tests, errors, failures, skipped = (int(suite.get(k)) for k in ("tests", "errors", "failures", "skipped"))
-        failed = errors + failures or int(code != 0)  # nothing collected is a failure too
+        nothing_ran = code == 5 and not skipped
+        failed = errors + failures or int(code not in (0, 5) or nothing_ran)
         return Outcome(max(tests - failed - skipped, 0), failed, skipped)
 
     def run(self, module: str, *arguments: str) -> int:

@@ -5,20 +5,26 @@ from pathlib import Path
 
 MODULE_LINES = 250  # a reader sees a module whole; ten percent more is forgiven
 
-# The floors of course_lib: a module imports from its own floor and from those below. A package stands on one floor.
-FLOORS: dict[str, int] = {
-    **dict.fromkeys(["tokens", "reproducible"], 0),
-    **dict.fromkeys(["attention", "masks", "multi_head", "positional_encoding", "layer_norm", "probes"], 1),
-    **dict.fromkeys(["bpe", "corpus", "batching", "bleu"], 1),
-    **dict.fromkeys(
-        ["dictionary", "grammar", "lexicon", "morphology", "tree_sampler", "tree_tags"], 1
-    ),  # what the corpus is made of
-    **dict.fromkeys(["encoder", "decoder", "seq2seq", "image_attention"], 2),
-    **dict.fromkeys(["transformer", "modern", "language_model"], 3),
-    **dict.fromkeys(["fast", "fast_decode", "training", "trainer", "checkpoint", "beam_search"], 4),
-    **dict.fromkeys(["translation", "train"], 5),
-    **dict.fromkeys(["figures", "quizzes", "exercises"], 6),
-}
+# The floors of course_lib, lowest first: a module imports from its own floor and from those below. A package stands on
+# one floor as a whole.
+BUILDING = (
+    ("tokens", "reproducible"),
+    (
+        *("attention", "masks", "multi_head", "positional_encoding", "layer_norm", "probes"),
+        *("bpe", "bpe_fast", "byte_bpe", "subwords"),
+        *("corpus", "dictionary", "grammar", "lexicon", "morphology", "tree_sampler", "tree_tags"),
+        *("batching", "bleu"),
+    ),
+    ("encoder", "decoder", "seq2seq", "image_attention"),
+    ("transformer", "modern", "language_model"),
+    (
+        *("fast", "fast_attention", "fast_decode", "fast_loss"),
+        *("training", "trainer", "checkpoint", "beam_search"),
+    ),
+    ("translation", "train"),
+    ("figures", "quizzes", "exercises"),
+)
+FLOORS = {name: floor for floor, names in enumerate(BUILDING) for name in names}
 # These know arrays and strings only: they import nothing else of course_lib.
 ALONE = ("figures",)
 # Nothing outside of them imports these.
