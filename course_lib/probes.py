@@ -143,7 +143,7 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     """Collect the weights of every attention module that runs inside the `with` block, by the module's name.
 
     They come from the very pass that computes the output: a module whose class name ends in "Attention" and that
-    returns (output, weights) is listened to. The weights of a module called for one query after the other (a GRU
+    returns (output, weights, …) is listened to. The weights of a module called for one query after the other (a GRU
     decoder) are joined along the query axis; of other repeated calls the last one counts.
 
     >>> from course_lib.encoder import Encoder
@@ -157,7 +157,7 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
 
     def listen(name: str) -> Callable:
         def hook(module: nn.Module, inputs: tuple, output: object) -> None:
-            if not (isinstance(output, tuple) and len(output) == 2 and isinstance(output[1], Tensor)):
+            if not (isinstance(output, tuple) and len(output) > 1 and isinstance(output[1], Tensor)):
                 return
             weights = output[1].detach()
             one_query = weights.shape[-2] == 1 and name in recorded and recorded[name].shape[-1] == weights.shape[-1]
