@@ -7,8 +7,13 @@ from torch import Tensor
 from course_lib.tokens import PAD
 
 
-def padding_mask(ids: Int[Tensor, "batch k_len"], pad_id: int = PAD) -> Bool[Tensor, "batch 1 1 k_len"]:
-    """True at every real token, False at every pad: pads are hidden as *keys*, for all heads and all queries.
+def padding_mask(
+    ids: Int[Tensor, "batch k_len"],
+    pad_id: int = PAD,
+) -> Bool[Tensor, "batch 1 1 k_len"]:
+    """True at every real token, False at every pad.
+
+    Pads are hidden as *keys*: the two axes of size 1 are the heads and the queries.
 
     >>> padding_mask(torch.tensor([[5, 6, 0]]))
     tensor([[[[ True,  True, False]]]])
@@ -17,7 +22,7 @@ def padding_mask(ids: Int[Tensor, "batch k_len"], pad_id: int = PAD) -> Bool[Ten
 
 
 def causal_mask(n: int, device: torch.device | None = None) -> Bool[Tensor, "n n"]:
-    """Query i (row) may attend to key j (column) if j <= i: itself and everything before it.
+    """True where query i (row) may attend to key j (column): j <= i.
 
     Source: Vaswani et al. 2017, section 3.2.3.
 
@@ -30,22 +35,25 @@ def causal_mask(n: int, device: torch.device | None = None) -> Bool[Tensor, "n n
 
 
 def masked_softmax(
-    scores: Float[Tensor, "*batch q_len k_len"], mask: Bool[Tensor, "..."] | None = None
+    scores: Float[Tensor, "*batch q_len k_len"],
+    mask: Bool[Tensor, "..."] | None = None,
 ) -> Float[Tensor, "*batch q_len k_len"]:
-    """Softmax over the keys (last axis) that the mask lets through; a row with nothing to see is all zeros.
+    """Softmax over the keys (last axis) that the mask lets through.
 
-    `mask` has any shape that broadcasts to that of `scores`. TypeError when it is not boolean.
+    A row with nothing to see is all zeros. `mask` has any shape that broadcasts to
+    that of `scores`; TypeError when it is not boolean.
 
-    >>> masked_softmax(torch.tensor([[0.0, 0.0, 9.0]]), torch.tensor([True, True, False]))
+    >>> scores = torch.tensor([[0.0, 0.0, 9.0]])
+    >>> masked_softmax(scores, torch.tensor([True, True, False]))
     tensor([[0.5000, 0.5000, 0.0000]])
     """
     if mask is None:
         return scores.softmax(dim=-1)
     if mask.dtype != torch.bool:
         raise TypeError(
-            f"expected a boolean mask, True = may attend, got {mask.dtype}: "
-            "write mask.bool() for zeros and ones, mask == 0 for a mask of 0 and -inf made to be added"
+            f"expected a boolean mask, True = may attend, got {mask.dtype}: write "
+            "mask.bool() for zeros and ones, mask == 0 for a mask of 0 and -inf"
         )
-    lowest = torch.finfo(scores.dtype).min  # exp gives 0, as for -inf, but a row of nothing else gives no NaN
+    lowest = torch.finfo(scores.dtype).min  # its exp is 0, and it never makes a NaN
     weights = scores.masked_fill(~mask, lowest).softmax(dim=-1)
     return weights.masked_fill(~mask, 0.0)

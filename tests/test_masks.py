@@ -204,8 +204,8 @@ def test_a_mask_that_is_not_boolean_is_refused(dtype):
     with pytest.raises(TypeError) as error:
         unchecked(torch.zeros(2, 3), torch.ones(2, 3, dtype=dtype))
     assert str(error.value) == (
-        f"expected a boolean mask, True = may attend, got {dtype}: "
-        "write mask.bool() for zeros and ones, mask == 0 for a mask of 0 and -inf made to be added"
+        f"expected a boolean mask, True = may attend, got {dtype}: write "
+        "mask.bool() for zeros and ones, mask == 0 for a mask of 0 and -inf"
     )
 
 
