@@ -52,12 +52,21 @@ class Packing:
 
 
 def heads(x: Float[Tensor, "batch length features"], n_heads: int, n: int) -> tuple[Tensor, ...]:
-    """`n` projections side by side, cut into `n` tensors of shape (batch, n_heads, length, d_k)."""
+    """`n` projections side by side, cut into `n` tensors of shape (batch, n_heads, length, d_k).
+
+    >>> query, key, value = heads(torch.randn(2, 5, 3 * 8), n_heads=4, n=3)
+    >>> query.shape
+    torch.Size([2, 4, 5, 2])
+    """
     return x.unflatten(-1, (n, n_heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)
 
 
 def dropout(x: Float[Tensor, "*shape features"], p: float, training: bool) -> Float[Tensor, "*shape features"]:
-    """`F.dropout`, from 16 random bits a number on a CPU, where drawing is most of the work."""
+    """`F.dropout`, from 16 random bits a number on a CPU, where drawing is most of the work.
+
+    >>> dropout(torch.ones(4), p=0.5, training=True).unique()     # 0, or 1 / (1 - p)
+    tensor([0., 2.])
+    """
     if not training or p in (0.0, 1.0) or x.device.type != "cpu":
         return F.dropout(x, p, training)
     bits = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None).view(torch.int16)
@@ -66,7 +75,11 @@ def dropout(x: Float[Tensor, "*shape features"], p: float, training: bool) -> Fl
 
 
 def norm(module: nn.Module, x: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
-    """`LayerNorm` in one kernel."""
+    """`LayerNorm` in one kernel; any other module (the end of a post-norm stack) as it is.
+
+    >>> norm(LayerNorm(2), torch.tensor([1.0, 3.0])).detach()
+    tensor([-1.0000,  1.0000])
+    """
     if isinstance(module, LayerNorm):
         return F.layer_norm(x, x.shape[-1:], module.gain, module.bias, module.eps)
     return module(x)
@@ -75,27 +88,53 @@ def norm(module: nn.Module, x: Float[Tensor, "*shape d_model"]) -> Float[Tensor,
 def residual(
     module: Residual, x: Float[Tensor, "*shape d_model"], sublayer: Callable[[Tensor], Tensor]
 ) -> Float[Tensor, "*shape d_model"]:
-    """`Residual` with the fast norm and dropout."""
+    """`Residual` with the fast norm and dropout.
+
+    >>> simple, x = Residual(d_model=4).eval(), torch.randn(3, 4)
+    >>> torch.allclose(residual(simple, x, torch.tanh), simple(x, torch.tanh), atol=1e-6)
+    True
+    """
     y = sublayer(norm(module.norm, x) if module.norm_first else x)
     x = x + dropout(y, module.dropout.p, module.training)
     return x if module.norm_first else norm(module.norm, x)
 
 
 def embed(module: InputEmbedding, ids: Int[Tensor, "batch seq_len"], packing: Packing) -> Float[Tensor, "n d_model"]:
-    """`InputEmbedding` of the real tokens; each keeps the position of its column."""
+    """`InputEmbedding` of the real tokens; each keeps the position of its column.
+
+    >>> from course_lib.positional_encoding import SinusoidalPositions
+    >>> simple, ids = InputEmbedding(10, 4, SinusoidalPositions(4)).eval(), torch.tensor([[5, 6], [7, 0]])
+    >>> torch.allclose(embed(simple, ids, Packing(ids != PAD)), simple(ids)[ids != PAD])
+    True
+    """
     x = look_up(module.tokens, packing.pack(ids)) * math.sqrt(module.tokens.embedding_dim)
     x = x + module.positions.rows(0, ids.shape[1])[packing.columns]
     return dropout(x, module.dropout.p, module.training)
 
 
 def self_attention(attention, x: Float[Tensor, "n d_model"], packing: Packing, **mask) -> Float[Tensor, "n d_model"]:
+    """`MultiHeadAttention` of a sequence to itself, packed; `mask` goes to `mix`.
+
+    >>> from course_lib.multi_head import MultiHeadAttention
+    >>> simple, x = MultiHeadAttention(d_model=4, n_heads=2), torch.randn(1, 3, 4)
+    >>> packed = self_attention(simple, x[0], Packing(torch.tensor([[True, True, True]])))
+    >>> torch.allclose(packed, simple(x, x, x)[0][0], atol=1e-6)
+    True
+    """
     qkv = packing.pad(project((attention.w_q, attention.w_k, attention.w_v), x))
     mixed = mix(*heads(qkv, attention.n_heads, 3), **mask)
     return attention.w_o(packing.unpad(mixed.transpose(1, 2).flatten(start_dim=2)))
 
 
 def encode(model: Transformer, src: Int[Tensor, "batch src_len"], packing: Packing) -> Float[Tensor, "n d_model"]:
-    """`model.encode`, packed."""
+    """`model.encode`, packed.
+
+    >>> from course_lib.transformer import TransformerConfig
+    >>> model = Transformer(TransformerConfig(vocab_size=11, d_model=8, n_heads=2, d_ff=16, n_layers=2)).eval()
+    >>> src = torch.tensor([[5, 6, 2], [7, 2, 0]])
+    >>> torch.allclose(encode(model, src, Packing(src != PAD)), model.encode(src)[src != PAD], atol=1e-5)
+    True
+    """
     x = embed(model.src_embedding, src, packing)
     bias = additive_mask(packing.mask, x.dtype)
     for layer in model.encoder.layers:
@@ -107,7 +146,14 @@ def encode(model: Transformer, src: Int[Tensor, "batch src_len"], packing: Packi
 def cross_heads(
     model: Transformer, memory: Float[Tensor, "n d_model"], packing: Packing
 ) -> list[tuple[Tensor, Tensor]]:
-    """Keys and values of the cross-attention of every decoder layer, from one product."""
+    """Keys and values of the cross-attention of every decoder layer, from one product.
+
+    >>> from course_lib.transformer import TransformerConfig
+    >>> model = Transformer(TransformerConfig(vocab_size=11, d_model=8, n_heads=2, d_ff=16, n_layers=3))
+    >>> layers = cross_heads(model, torch.randn(5, 8), Packing(torch.tensor([[True] * 5])))
+    >>> len(layers), layers[0][0].shape
+    (3, torch.Size([1, 2, 5, 4]))
+    """
     cross = [layer.cross_attention for layer in model.decoder.layers]
     projected = packing.pad(project([w for attention in cross for w in (attention.w_k, attention.w_v)], memory))
     parts = heads(projected, model.config.n_heads, 2 * len(cross))
@@ -121,7 +167,17 @@ def decode(
     memory: Float[Tensor, "m d_model"],
     source: Packing,
 ) -> Float[Tensor, "n d_model"]:
-    """`model.decode`, packed."""
+    """`model.decode`, packed.
+
+    >>> from course_lib.transformer import TransformerConfig
+    >>> model = Transformer(TransformerConfig(vocab_size=11, d_model=8, n_heads=2, d_ff=16, n_layers=2)).eval()
+    >>> src, tgt_in = torch.tensor([[5, 6, 2]]), torch.tensor([[1, 7, 0]])
+    >>> source, target = Packing(src != PAD), Packing(tgt_in != PAD)
+    >>> packed = decode(model, tgt_in, target, encode(model, src, source), source)
+    >>> simple = model.decode(tgt_in, model.encode(src), (src != PAD)[:, None, None])
+    >>> torch.allclose(packed, simple[tgt_in != PAD], atol=1e-5)
+    True
+    """
     x = embed(model.tgt_embedding, tgt_in, packing)
     bias = additive_mask(source.mask, x.dtype)
 

@@ -16,7 +16,14 @@ from course_lib.transformer import Transformer
 
 
 class Slots:
-    """Keys and values of one layer in the order of writing, in a buffer that doubles when it is full."""
+    """Keys and values of one layer in the order of writing, in a buffer that doubles when it is full.
+
+    >>> slots = Slots(torch.empty(1, 2, 0, 4), torch.empty(1, 2, 0, 4))
+    >>> for _ in range(3):
+    ...     keys, values = slots.append(torch.ones(1, 2, 1, 4), torch.ones(1, 2, 1, 4))
+    >>> keys.shape, slots.key.shape
+    (torch.Size([1, 2, 3, 4]), torch.Size([1, 2, 6, 4]))
+    """
 
     def __init__(self, key: Float[Tensor, "batch n_heads n d_k"], value: Float[Tensor, "batch n_heads n d_k"]):
         self.key, self.value, self.used = key, value, key.shape[2]
@@ -41,6 +48,13 @@ class CacheState:
     all tokens ever written for a sentence: one slot per step and beam. `visible` tells which slots are the history of
     which beam, so beams change places without a key or value being moved. `weights` is the cross-attention of the
     last step, layer by layer, with the beams as they stood then.
+
+    >>> visible = torch.eye(2, dtype=torch.bool)[None]
+    >>> state = CacheState([], torch.zeros(1, 1, 1, 3), [], visible, length=1, weights=[])
+    >>> state.reorder(torch.tensor([[1, 1, 0]])).visible.int()
+    tensor([[[0, 1],
+             [0, 1],
+             [1, 0]]], dtype=torch.int32)
     """
 
     cross: list[tuple[Tensor, Tensor]]
@@ -128,11 +142,22 @@ class CachedTransformer:
 
 
 def itself(tokens: Int[Tensor, "batch beam"]) -> Bool[Tensor, "batch beam beam"]:
-    """Of the slots of this step every beam sees its own, unless it holds a pad."""
+    """Of the slots of this step every beam sees its own, unless it holds a pad.
+
+    >>> itself(torch.tensor([[7, 0]])).int()
+    tensor([[[1, 0],
+             [0, 0]]], dtype=torch.int32)
+    """
     return torch.eye(tokens.shape[1], dtype=torch.bool, device=tokens.device) & (tokens != PAD)[:, None]
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """Every beam a query row: the mixed values with the heads side by side, and the weights."""
+    """Every beam a query row: the mixed values with the heads side by side, and the weights.
+
+    >>> query, cached = torch.randn(2, 3, 4, 5), torch.randn(2, 3, 7, 5)
+    >>> mixed, weights = attend(query, cached, cached, bias=torch.zeros(7))
+    >>> mixed.shape, weights.shape
+    (torch.Size([2, 4, 15]), torch.Size([2, 3, 4, 7]))
+    """
     weights = (query * query.shape[-1] ** -0.5 @ key.mT + bias).softmax(dim=-1)
     return (weights @ value).transpose(1, 2).flatten(start_dim=2), weights

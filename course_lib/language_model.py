@@ -70,7 +70,12 @@ class Block(nn.Module):
 
 @dataclass(frozen=True)
 class LanguageState:
-    """What generation remembers: keys and values of every layer (rows = batch · beam), and which tokens are real."""
+    """What generation remembers: keys and values of every layer (rows = batch · beam), and which tokens are real.
+
+    >>> state = LanguageState([], torch.tensor([[[True], [False]]]))
+    >>> state.reorder(torch.tensor([[1, 0, 0]])).real[..., 0]
+    tensor([[False,  True,  True]])
+    """
 
     caches: list[tuple[Tensor, Tensor]]
     real: Bool[Tensor, "batch beam length"]

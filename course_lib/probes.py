@@ -17,7 +17,12 @@ from course_lib.tokens import PAD
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a probe found: it is true when all is well, and prints as a sentence."""
+    """What a probe found: it is true when all is well, and prints as a sentence.
+
+    >>> verdict = Verdict(False, "output 0 moves when token 1 is edited")
+    >>> bool(verdict), verdict
+    (False, FAILED: output 0 moves when token 1 is edited)
+    """
 
     passed: bool
     text: str

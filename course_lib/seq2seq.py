@@ -95,7 +95,13 @@ class Seq2SeqConfig:
 
 @dataclass(frozen=True)
 class RecurrentState:
-    """What a search over `Seq2Seq` remembers: the source, and one hidden vector per beam."""
+    """What a search over `Seq2Seq` remembers: the source, and one hidden vector per beam.
+
+    >>> source, mask = torch.zeros(1, 3, 2), torch.ones(1, 1, 3, dtype=torch.bool)
+    >>> state = RecurrentState(source, source, mask, source[:, :1], hidden=torch.tensor([[[5.0, 5.0], [6.0, 6.0]]]))
+    >>> state.reorder(torch.tensor([[1, 1, 0]])).hidden[..., 0]
+    tensor([[6., 6., 5.]])
+    """
 
     memory: Float[Tensor, "batch src_len d_model"]
     keys: Float[Tensor, "batch src_len d_model"]

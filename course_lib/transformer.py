@@ -123,7 +123,12 @@ class Transformer(nn.Module):
 
 @dataclass(frozen=True)
 class PrefixState:
-    """What a search over the uncached `Transformer` remembers: the memory, and the tokens written on every beam."""
+    """What a search over the uncached `Transformer` remembers: the memory, and the tokens written on every beam.
+
+    >>> state = PrefixState(torch.zeros(1, 3, 8), torch.ones(1, 1, 1, 3).bool(), torch.tensor([[[1, 5], [1, 6]]]))
+    >>> state.reorder(torch.tensor([[1, 1, 0]])).tokens.tolist()
+    [[[1, 6], [1, 6], [1, 5]]]
+    """
 
     memory: Float[Tensor, "batch src_len d_model"]
     src_mask: Bool[Tensor, "batch 1 1 src_len"]
