@@ -85,11 +85,11 @@ class ChapterRole(SphinxRole):
     """`{chapter}`05_masks``: the chapter's number, linked where the chapter exists."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        title = title_of(self.env, self.text)
+        title, number = title_of(self.env, self.text), self.text[:2]
         if not exists(self.env, self.text):
-            return [nodes.inline("", self.text[:2], classes=["course-planned"])], []
+            return [nodes.Text(number)], []
         target = self.env.app.builder.get_relative_uri(self.env.docname, f"chapters/{self.text}")
-        return [nodes.reference("", f"{self.text[:2]} {title}", refuri=target, internal=True)], []
+        return [nodes.reference("", number, refuri=target, reftitle=title, internal=True)], []
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
