@@ -161,6 +161,29 @@ SPLIT = Exercise(
             "You swapped the heads with the batch. Count the axes from 0: batch, tokens, heads, features. Which two "
             "change places?",
         ),
+        Mistake(
+            "swaps-batch-and-tokens",
+            lambda x, n_heads: _cut(x, n_heads).transpose(0, 1),
+            "You swapped the batch with the tokens. Count the axes from 0: batch, tokens, heads, features. Heads and "
+            "tokens must change places.",
+        ),
+        Mistake(
+            "swaps-tokens-and-features",
+            lambda x, n_heads: _cut(x, n_heads).transpose(1, 3),
+            "You swapped the tokens with the features of a head. The heads are the ones that must stand before the "
+            "tokens.",
+        ),
+        Mistake(
+            "view-with-features-before-tokens",
+            lambda x, n_heads: x.reshape(len(x), n_heads, x.shape[2] // n_heads, x.shape[1]),
+            "A `view` cannot move an axis, and here it also puts the features before the tokens. Cut the last axis "
+            "first, then swap two axes.",
+        ),
+        Mistake(
+            "cut-and-joined-again",
+            lambda x, n_heads: split_heads(x, n_heads).reshape(x.shape),
+            "You joined the axes again, to three. The heads need an axis of their own: (batch, n_heads, seq_len, d_k).",
+        ),
     ),
     hints=(
         "Two steps: the cut of the last axis into two, then two axes change places. Write the shape down after each.",
@@ -194,10 +217,10 @@ def head_by_head(x):
     return merged
 
 
-def _reshaped(x):
-    """The numbers as they lie in memory, dealt out in the shape of the merged heads."""
+def _reshaped(x, swapped=None):
+    """The numbers as they come, after a swap of two axes or as they lie in memory, in the shape of merged heads."""
     batch, n_heads, seq_len, d_v = x.shape
-    return x.reshape(batch, seq_len, n_heads * d_v)
+    return (x.transpose(*swapped) if swapped else x).reshape(batch, seq_len, n_heads * d_v)
 
 
 MERGE = Exercise(
@@ -262,6 +285,23 @@ MERGE = Exercise(
             "belong side by side, on the axis of the features.",
         ),
         Mistake(
+            "joined-on-the-batch",
+            lambda x: torch.cat(x.unbind(dim=1)),
+            "You laid the heads behind each other along the *batch*, which is what `torch.cat` does without a `dim`. "
+            "They belong side by side, on the last axis.",
+        ),
+        Mistake(
+            "joins-tokens-and-heads",
+            lambda x: x.transpose(1, 2).flatten(1, 2),
+            "The swap is right, but then you joined the tokens with the heads. The last two axes become one: "
+            "`start_dim=2`.",
+        ),
+        Mistake(
+            "joins-tokens-and-features",
+            lambda x: x.flatten(2),
+            "You joined each head's tokens with its features. First the heads and the tokens change places.",
+        ),
+        Mistake(
             "not-joined",
             lambda x: x.transpose(1, 2),
             "The axes are in the right order, (batch, seq_len, n_heads, d_v). Now the last two become one.",
@@ -284,12 +324,18 @@ MERGE = Exercise(
         ),
         Mistake(
             "swaps-tokens-and-features",
-            lambda x: _reshaped(x.transpose(2, 3)),
+            lambda x: _reshaped(x, swapped=(2, 3)),
             "You swapped tokens and features before joining, so that a vector holds one feature at several tokens. "
             "Which axis stands between the tokens and the features they belong to?",
         ),
         Mistake(
             "swaps-heads-and-features",
+            lambda x: _reshaped(x, swapped=(1, 3)),
+            "You swapped the heads with the features, and the `reshape` dealt the numbers out anew. Swap the heads "
+            "with the tokens: (batch, seq_len, n_heads, d_v).",
+        ),
+        Mistake(
+            "swaps-heads-and-features-and-joins",
             lambda x: x.transpose(1, 3).flatten(2),
             "You swapped the heads with the features. Swap them with the tokens: (batch, seq_len, n_heads, d_v).",
         ),
@@ -367,6 +413,17 @@ def _in_their_place(heads):
     return places.flatten(3)
 
 
+def _by_slices(part_of):
+    """Each head times its part of `w_o`, whichever part that is taken to be."""
+
+    def contributions(heads, w_o):
+        n_heads, d_v = heads.shape[1], heads.shape[3]
+        parts = [part_of(w_o, i * d_v, (i + 1) * d_v, n_heads) for i in range(n_heads)]
+        return torch.stack([heads[:, i] @ part for i, part in enumerate(parts)], dim=1)
+
+    return contributions
+
+
 def _total(heads, w_o):
     return merge_heads(heads) @ w_o
 
@@ -397,13 +454,13 @@ CONTRIBUTIONS = Exercise(
         ),
         Mistake(
             "columns-instead-of-rows",
-            lambda heads, w_o: heads @ w_o.T.reshape(heads.shape[1], heads.shape[3], -1),
+            _by_slices(lambda w_o, start, stop, n_heads: w_o[:, start:stop].T),
             "You gave each head *columns* of `w_o`. In `concat @ w_o` a column belongs to an output feature, a row to "
             "an input feature: head i owns rows.",
         ),
         Mistake(
             "rows-of-the-first-head",
-            lambda heads, w_o: heads @ w_o[: heads.shape[3]],
+            _by_slices(lambda w_o, start, stop, n_heads: w_o[: stop - start]),
             "Every head uses the first d_v rows of `w_o`. Those belong to head 0; where do the rows of head i begin?",
         ),
         Mistake(
@@ -443,6 +500,11 @@ CONTRIBUTIONS = Exercise(
             lambda heads, w_o: head_contributions(heads, w_o).transpose(1, 2),
             "The contributions are right, but the heads stand behind the tokens: (batch, q_len, n_heads, d_model) "
             "instead of (batch, n_heads, q_len, d_model).",
+        ),
+        Mistake(
+            "heads-last",
+            lambda heads, w_o: torch.stack(head_contributions(heads, w_o).unbind(1), dim=-1),
+            "The contributions are right, but the heads stand on the last axis. They belong right behind the batch.",
         ),
         Mistake(
             "side-by-side",
@@ -812,6 +874,39 @@ def _hides_the_visible(scores, mask):
     return (scores if mask is None else scores.masked_fill(mask, NEG_INF)).softmax(dim=-1)
 
 
+def _values_copied(query, key_value, w_q, w_k, w_v):
+    return query @ w_q, key_value @ w_k, key_value @ w_k
+
+
+def _query_alone(query, key_value, w_q, w_k, w_v):
+    return query @ w_q, query @ w_k, query @ w_v
+
+
+def _without_w_o(heads, w_o):
+    return heads
+
+
+# The commonest mistakes, each a wrong step of `_mha`: name, the step, and one sentence for where two of them meet.
+_COMMON = (
+    ("scaled-by-d-model", {"scale": _model_scale}, "The scores are divided by √d_model, not by √d_k."),
+    ("not-scaled", {"scale": _no_scale}, "The scores are not divided by √d_k."),
+    ("cut-by-view", {"split": _by_view}, "The cut is a `view` that cannot move the heads before the tokens."),
+    ("joined-by-view", {"merge": _reshaped}, "The heads are joined before they stand next to their features."),
+    ("values-through-w-k", {"project": _values_copied}, "The values go through `w_k`; `w_v` is never used."),
+    ("self-attention-only", {"project": _query_alone}, "Keys and values must come from `key_value`."),
+    ("mask-ignored", {"weigh": _unmasked}, "The mask has no effect."),
+    ("true-hides", {"weigh": _hides_the_visible}, "Here True = may attend: hide where the mask is False."),
+    ("w-o-forgotten", {"finish": _without_w_o}, "W_O is missing at the end."),
+)
+
+
+def _two_at_once():
+    """Pairs of the commonest mistakes, in different steps; `cut-and-joined-by-view` has a message of its own."""
+    for (name, step, says), (other, other_step, also_says) in itertools.combinations(_COMMON, 2):
+        if not step.keys() & other_step.keys() and (name, other) != ("cut-by-view", "joined-by-view"):
+            yield Mistake(f"{name}-and-{other}", _mha(**step, **other_step), f"Two things. {says} {also_says}")
+
+
 def _one_head(query, key_value, w_q, w_k, w_v, w_o, n_heads, mask=None):
     return mha(query, key_value, w_q, w_k, w_v, w_o, 1, mask)
 
@@ -919,19 +1014,9 @@ MHA = Exercise(
         ),
         Mistake(
             "w-o-forgotten",
-            _mha(finish=lambda heads, w_o: heads),
+            _mha(finish=_without_w_o),
             "The heads are laid side by side, and W_O is missing: each head would write into its own slice of the "
             "output, and no other.",
-        ),
-        Mistake(
-            "w-o-forgotten-and-scaled-by-d-model",
-            _mha(scale=_model_scale, finish=lambda heads, w_o: heads),
-            "Two things: W_O is missing at the end, and the scores are divided by √d_model instead of √d_k.",
-        ),
-        Mistake(
-            "w-o-forgotten-and-not-scaled",
-            _mha(scale=_no_scale, finish=lambda heads, w_o: heads),
-            "Two things: W_O is missing at the end, and the scores are not divided by √d_k.",
         ),
         Mistake(
             "one-big-head",
@@ -991,7 +1076,7 @@ MHA = Exercise(
         ),
         Mistake(
             "self-attention-only",
-            _mha(project=lambda x, y, q, k, v: (x @ q, x @ k, x @ v)),
+            _mha(project=_query_alone),
             "Keys and values must come from `key_value`. You never use it, so this is self-attention whatever is "
             "passed.",
         ),
@@ -1018,7 +1103,7 @@ MHA = Exercise(
         ),
         Mistake(
             "values-through-w-k",
-            _mha(project=lambda x, y, q, k, v: (x @ q, y @ k, y @ k)),
+            _mha(project=_values_copied),
             "Your values went through `w_k`, and `w_v` is never used. A copied line?",
         ),
         Mistake(
@@ -1135,6 +1220,19 @@ MHA = Exercise(
             _mha(merge=lambda x: x.permute(0, 2, 3, 1).flatten(2)),
             "The heads are right, but joined feature by feature. W_O expects head 0 as a whole first, then head 1.",
         ),
+        Mistake(
+            "heads-and-features-swapped",
+            _mha(merge=lambda x: _reshaped(x, swapped=(1, 3))),
+            "The heads are right, but before the join you swapped heads and features. Heads and *tokens* change "
+            "places.",
+        ),
+        Mistake(
+            "tokens-and-features-swapped",
+            _mha(merge=lambda x: _reshaped(x, swapped=(2, 3))),
+            "The heads are right, but before the join you swapped tokens and features. *Heads* and tokens change "
+            "places.",
+        ),
+        *_two_at_once(),
     ),
     hints=(
         "Five steps: project, cut into heads, attend, join, project again. Write the shape after each.",
@@ -1207,7 +1305,7 @@ _BUGS = (
     ),
     (
         "values",
-        {"project": lambda x, y, q, k, v: (x @ q, y @ k, y @ k)},
+        {"project": _values_copied},
         "the copied line",
         "Which of the four matrices is never used?",
     ),
@@ -1302,12 +1400,17 @@ REPAIR = Exercise(
         ),
         Mistake(
             "tokens-and-features-swapped",
-            _on_itself(_mha(merge=lambda x: _reshaped(x.transpose(2, 3)))),
+            _on_itself(_mha(merge=lambda x: _reshaped(x, swapped=(2, 3)))),
             "Everything else is right, but the join swaps tokens and features. Heads and tokens change places.",
         ),
         Mistake(
+            "heads-and-features-swapped",
+            _on_itself(_mha(merge=lambda x: _reshaped(x, swapped=(1, 3)))),
+            "Everything else is right, but the join swaps heads and features. Heads and *tokens* change places.",
+        ),
+        Mistake(
             "w-o-lost",
-            _on_itself(_mha(finish=lambda heads, w_o: heads)),
+            _on_itself(_mha(finish=_without_w_o)),
             "The four bugs are gone, and so is W_O: it mixes the heads at the end.",
         ),
     ),
