@@ -107,9 +107,9 @@ def test_drawing_takes_its_ink_from_the_page_and_has_no_background():
 
 def test_drawing_scales_with_the_page_and_keeps_its_shape():
     html = show(curve(), alt="A curve.")._repr_html_()
-    svg = re.search(r'<svg viewBox="0 0 ([\d.]+) ([\d.]+)" width="(\d+)" height="(\d+)"', html)
+    svg = re.search(r'<svg viewBox="0 0 ([\d.]+) ([\d.]+)" width="([\d.]+)" height="([\d.]+)"', html)
     box, size = np.array([float(n) for n in svg.groups()]).reshape(2, 2)
-    np.testing.assert_allclose(size, box * 4 / 3, atol=1)  # points to pixels
+    np.testing.assert_allclose(size, box * 4 / 3, atol=0.02)  # points to pixels
     assert "max-width:100%" in html.replace(" ", "")
     assert "height:auto" in html.replace(" ", "")
 
@@ -136,14 +136,13 @@ def everything() -> str:
     return "\n".join(output._repr_html_() for output in outputs)
 
 
-def test_same_call_gives_the_same_bytes_in_this_process_and_in_others():
+def test_same_call_gives_the_same_bytes_in_this_process_and_in_another():
     here = everything()
     assert here == everything()
     code = "from test_figures import everything; import sys; sys.stdout.buffer.write(everything().encode())"
-    for seed in ("1", "2"):
-        variables = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.path.dirname(__file__)}
-        done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, check=True)
-        assert done.stdout.decode() == here
+    variables = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.path.dirname(__file__)}
+    done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, check=True)
+    assert done.stdout.decode() == here
 
 
 @pytest.mark.parametrize("alt", ["", "  \n", None])

@@ -111,7 +111,7 @@ def _path(d: str) -> str:
     return "".join(written)
 
 
-def short(number: str, decimals: int) -> str:
+def short(number: str | float, decimals: int) -> str:
     """A number with at most so many decimals and no needless zero.
 
     >>> short("12.3400", 2), short("-0.001", 2), short("7", 2)

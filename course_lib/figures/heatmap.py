@@ -59,7 +59,8 @@ def heatmap(
     columns = as_tokens(keys, n_keys, "keys") if keys is not None else None
     if ax is None:
         cell = min(CELL, 5.6 / max(values.shape))
-        _, ax = new_figure(n_keys * cell + _margin(rows) + 0.4, n_queries * cell + _margin(columns) * 0.8 + 0.5)
+        slant = 0.7 * _margin(columns)  # of labels at 45 degrees, upwards and to the right
+        _, ax = new_figure(n_keys * cell + _margin(rows) + slant, n_queries * cell + slant + 0.5)
     colors = mpl.cm.ScalarMappable(mpl.colors.Normalize(*_range(values[~hidden], vmin, vmax)), SEQUENTIAL)
     _cells(ax, values, hidden, colors)
     if annotate and n_keys <= ANNOTATED_MAX and n_queries <= TOKENS_MAX:

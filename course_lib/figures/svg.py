@@ -31,10 +31,10 @@ def figure_to_svg(fig: Figure, alt: str, salt: str = "", crop: bool = True) -> s
     root = ElementTree.fromstring(_draw(fig, crop))
     body = compact(root)
     body = _rename(body, "f" + hashlib.sha256((salt + alt + body).encode()).hexdigest()[:8])
-    width, height = (float(root.get(side).removesuffix("pt")) * 4 / 3 for side in ("width", "height"))
-    box = " ".join(short(number, 1) for number in root.get("viewBox").split())
+    width, height = (short(float(root.get(side).removesuffix("pt")) * 4 / 3, 2) for side in ("width", "height"))
+    box = " ".join(short(number, 2) for number in root.get("viewBox").split())
     return (
-        f'<svg viewBox="{box}" width="{width:.0f}" height="{height:.0f}" role="img" aria-label="{escape(alt)}" '
+        f'<svg viewBox="{box}" width="{width}" height="{height}" role="img" aria-label="{escape(alt)}" '
         f'fill="currentColor" stroke-linejoin="round">{body}</svg>'
     )
 
