@@ -1,0 +1,165 @@
+"""A translator: a trained model and its vocabulary, from text to text."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from course_lib.beam_search import Hypothesis, beam_search, greedy_search
+from course_lib.bpe import BPE
+from course_lib.checkpoint import load_checkpoint, save_checkpoint
+from course_lib.corpus import Sentence
+from course_lib.fast_decode import CachedTransformer
+from course_lib.probes import record_attention
+from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
+from course_lib.tokens import BOS, EOS, PAD
+from course_lib.transformer import Transformer, TransformerConfig
+
+MODELS = {"transformer": (Transformer, TransformerConfig), "gru": (Seq2Seq, Seq2SeqConfig)}
+
+
+class Translator:
+    """`model` with the joint `vocabulary` of both languages; `save` and `load` keep the two in one folder.
+
+    >>> vocabulary = BPE.train(["one two", "eins zwei"], n_merges=4)
+    >>> config = TransformerConfig(vocabulary.vocab_size, d_model=8, n_heads=2, d_ff=16, n_layers=1)
+    >>> translator = Translator(Transformer(config), vocabulary)
+    >>> len(translator.translate(["eins", "zwei eins"], beam_size=2, max_len=5))
+    2
+    """
+
+    def __init__(self, model: nn.Module, vocabulary: BPE):
+        self.model, self.vocabulary = model, vocabulary
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.model.parameters()).device
+
+    def translate(
+        self, texts: Sequence[str], beam_size: int = 5, length_penalty: float = 1.0, max_len: int = 200
+    ) -> list[str]:
+        """The best translation of every text. A text of `max_len` tokens or more comes out cut off."""
+        best = self.search(texts, beam_size, length_penalty, max_len)
+        return [self.vocabulary.decode(hypotheses[0].tokens) for hypotheses in best]
+
+    @torch.no_grad()
+    def search(
+        self, texts: Sequence[str], beam_size: int = 5, length_penalty: float = 1.0, max_len: int = 200
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses for every text, best first; `beam_size` 1 is greedy search.
+
+        Texts of similar length share a batch, so that little is computed on padding; the order given comes back.
+        """
+        if isinstance(texts, str):
+            raise TypeError("expected a list of texts, got one text: write [text]")
+        self.model.eval()
+        searcher = CachedTransformer(self.model) if isinstance(self.model, Transformer) else self.model
+        sources = [[*ids, EOS] for ids in self.vocabulary.encode_batch(texts)]
+        found: list[list[Hypothesis]] = [[]] * len(texts)
+        for numbers in _by_length(sources, max_rows=max(1, 256 // beam_size)):
+            src = pad_ids([sources[number] for number in numbers]).to(self.device)
+            state = searcher.start(src)
+            if beam_size == 1:
+                greedy = greedy_search(searcher.step, state, len(src), max_len, device=self.device)
+                results = [[hypothesis] for hypothesis in greedy]
+            else:
+                results = beam_search(
+                    searcher.step, state, len(src), beam_size, max_len, length_penalty, device=self.device
+                )
+            for number, hypotheses in zip(numbers, results, strict=True):
+                found[number] = hypotheses
+        return found
+
+    @torch.no_grad()
+    def attention(self, src_text: str, tgt_text: str) -> Float[Tensor, "n_heads tgt_words src_words"]:
+        """The last layer's cross-attention from every target word to every source word, head by head.
+
+        Row t is read where word t is *predicted*: at the token before it. A word's weights are the mean over its
+        tokens; source tokens of a word are added up. What goes to the end of the sentence belongs to no word.
+        """
+        self.model.eval()
+        src, tgt = self.vocabulary.encode(src_text), self.vocabulary.encode(tgt_text)
+        batch = (pad_ids([[*src, EOS]]), pad_ids([[BOS, *tgt]]))
+        with record_attention(self.model) as recorded:
+            self.model(*(ids.to(self.device) for ids in batch))
+        cross = [weights for name, weights in recorded.items() if "encoder" not in name and "self" not in name][-1]
+        cross = (cross if cross.dim() == 4 else cross[:, None])[0].float().cpu()
+        rows = _words_of(self.vocabulary.word_index(tgt), mean=True) @ cross[:, : len(tgt)]
+        return rows[:, :, : len(src)] @ _words_of(self.vocabulary.word_index(src), mean=False).T
+
+    def save(self, folder: str | Path) -> None:
+        """Write `model.pt` and `vocabulary.json`."""
+        folder = Path(folder)
+        kind = next(name for name, (cls, _) in MODELS.items() if isinstance(self.model, cls))
+        content = {"kind": kind, "config": asdict(self.model.config), "weights": self.model.state_dict()}
+        save_checkpoint(folder / "model.pt", content)
+        self.vocabulary.save(folder / "vocabulary.json")
+
+    @classmethod
+    def load(cls, folder: str | Path, device: Any = "cpu") -> "Translator":
+        """Read what `save` wrote."""
+        folder = Path(folder)
+        for name in ("model.pt", "vocabulary.json"):
+            if not (folder / name).exists():
+                raise FileNotFoundError(
+                    f"expected model.pt and vocabulary.json in {folder}, got no {name}: train into that folder first"
+                )
+        content = load_checkpoint(folder / "model.pt", device)
+        model_class, config_class = MODELS[content["kind"]]
+        model = model_class(config_class(**content["config"])).to(device)
+        model.load_state_dict(content["weights"])
+        return cls(model, BPE.load(folder / "vocabulary.json"))
+
+
+def exact_match(translations: Sequence[str], pairs: Sequence[Sentence]) -> float:
+    """The share of translations that are, to the letter, the reference or another correct reading of the source.
+
+    >>> exact_match(["a book"], [Sentence(("책",), ("a", "book"))])
+    1.0
+    """
+    right = (
+        text in {pair.tgt_text, *(" ".join(words) for _, words in pair.readings)}
+        for text, pair in zip(translations, pairs, strict=True)
+    )
+    return sum(right) / max(len(pairs), 1)
+
+
+def alignment_accuracy(translator: Any, pairs: Sequence[Sentence]) -> float:
+    """The share of linked target words whose most attended source word (mean over heads) is a gold partner."""
+    hits = total = 0
+    for pair in pairs:
+        looked_at = translator.attention(pair.src_text, pair.tgt_text).mean(dim=0).argmax(dim=-1).tolist()
+        partners: dict[int, set[int]] = {}
+        for src, tgt in pair.alignment:
+            partners.setdefault(tgt, set()).add(src)
+        hits += sum(looked_at[tgt] in sources for tgt, sources in partners.items())
+        total += len(partners)
+    return hits / max(total, 1)
+
+
+def pad_ids(rows: Sequence[Sequence[int]]) -> Int[Tensor, "batch seq_len"]:
+    """Rows of ids, padded on the right to the longest.
+
+    >>> pad_ids([[5, 6], [7]])
+    tensor([[5, 6],
+            [7, 0]])
+    """
+    width = max(map(len, rows), default=0)
+    return torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows], dtype=torch.long).view(len(rows), width)
+
+
+def _by_length(rows: Sequence[Sequence[int]], max_rows: int) -> Iterator[list[int]]:
+    """The numbers of the rows, in groups of similar length, short ones first."""
+    order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
+    for start in range(0, len(order), max_rows):
+        yield order[start : start + max_rows]
+
+
+def _words_of(index: Sequence[int], mean: bool) -> Float[Tensor, "words tokens"]:
+    """A matrix that adds up (or averages) the tokens of each word."""
+    words = torch.nn.functional.one_hot(torch.tensor(index, dtype=torch.long), max(index, default=-1) + 1).T.float()
+    return words / words.sum(dim=1, keepdim=True) if mean else words

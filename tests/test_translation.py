@@ -1,0 +1,92 @@
+"""The translator: text in, text out, the same one by one or many at once, and after saving and loading."""
+
+import pytest
+import torch
+
+from course_lib.bpe import BPE
+from course_lib.corpus import Sentence
+from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
+from course_lib.tokens import PAD
+from course_lib.transformer import Transformer, TransformerConfig
+from course_lib.translation import Translator, alignment_accuracy, exact_match, pad_ids
+
+TEXTS = ["eins", "zwei drei vier", "", "drei eins", "vier vier vier vier zwei", "neu Ω 한국어"]
+
+
+def make_translator(kind, seed=0):
+    torch.manual_seed(seed)
+    vocabulary = BPE.train(["eins zwei drei vier", "one two three four"], n_merges=40)
+    if kind == "gru":
+        model = Seq2Seq(Seq2SeqConfig(vocabulary.vocab_size, d_model=8))
+    else:
+        config = TransformerConfig(vocabulary.vocab_size, d_model=8, n_heads=2, d_ff=16, n_layers=2)
+        model = Transformer(config)
+    return Translator(model.double(), vocabulary)
+
+
+both = pytest.mark.parametrize("kind", ["transformer", "gru"])
+
+
+@both
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_many_at_once_or_one_by_one(kind, beam_size):
+    translator = make_translator(kind)
+    together = translator.translate(TEXTS, beam_size, max_len=9)
+    assert together == [translator.translate([text], beam_size, max_len=9)[0] for text in TEXTS]
+    assert translator.translate([], beam_size) == []
+
+
+@both
+def test_saved_and_loaded_it_is_the_same(kind, tmp_path):
+    translator = make_translator(kind)
+    translator.save(tmp_path)
+    loaded = Translator.load(tmp_path)
+    assert loaded.model.config == translator.model.config
+    loaded.model.double().load_state_dict(translator.model.state_dict())
+    assert loaded.translate(TEXTS, max_len=7) == translator.translate(TEXTS, max_len=7)
+    (tmp_path / "vocabulary.json").unlink()
+    with pytest.raises(
+        FileNotFoundError, match=r"expected model\.pt and vocabulary\.json in .*, got no vocabulary\.json"
+    ):
+        Translator.load(tmp_path)
+
+
+@both
+def test_attention_is_by_words_and_read_where_the_word_is_predicted(kind):
+    translator = make_translator(kind)
+    src, tgt = "zwei drei neu", "two three"
+    assert len(translator.vocabulary.encode(tgt)) == 2  # one token a word: the first row is read at BOS
+    weights = translator.attention(src, tgt)
+    assert weights.shape[1:] == (2, 3)
+    # Weights of a row are the words' share of 1; the rest goes to the end of the sentence.
+    assert (weights >= 0).all()
+    assert (weights.sum(dim=-1) < 1).all()
+    # The row of the first word depends on no target word, that of the second on the first alone.
+    other = translator.attention(src, "four three")
+    torch.testing.assert_close(other[:, 0], weights[:, 0])
+    assert not torch.allclose(other[:, 1], weights[:, 1])
+
+
+def test_one_text_instead_of_a_list_is_refused():
+    with pytest.raises(TypeError, match=r"expected a list of texts, got one text: write \[text\]"):
+        make_translator("gru").translate("eins")
+
+
+def test_exact_match_accepts_every_reading():
+    pair = Sentence(("배를",), ("a", "pear"), readings=((0.5, ("a", "pear")), (0.5, ("a", "ship"))))
+    assert [exact_match([text], [pair]) for text in ("a pear", "a ship", "a leg")] == [1.0, 1.0, 0.0]
+    assert exact_match([], []) == 0.0
+
+
+def test_alignment_counts_linked_words_only():
+    class Fixed:
+        def attention(self, src_text, tgt_text):
+            return torch.tensor([[[0.9, 0.1], [0.2, 0.8], [0.5, 0.4]]])
+
+    pair = Sentence(("가", "나"), ("a", "b", "the"), alignment=((0, 0), (0, 1)))
+    assert alignment_accuracy(Fixed(), [pair]) == 0.5
+
+
+def test_padding_is_on_the_right():
+    assert pad_ids([[5], [], [6, 7]]).tolist() == [[5, PAD], [PAD, PAD], [6, 7]]
+    assert pad_ids([]).shape == (0, 0)
