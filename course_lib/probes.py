@@ -35,13 +35,18 @@ class Verdict:
 
 
 @torch.no_grad()
-def dependency(f: Callable[[Tensor], Tensor], x: Tensor) -> Float[Tensor, "q_len k_len"]:
-    """How much the output at position q (row) moves when the token at position k (column) is edited.
+def dependency(
+    f: Callable[[Tensor], Tensor],
+    x: Tensor,
+) -> Float[Tensor, "q_len k_len"]:
+    """How far output q (row) moves when the token at position k (column) is edited.
 
-    `x` holds ids (batch, seq_len) or vectors (batch, seq_len, d_model); `f(x)` keeps the first two axes. An id is
-    replaced by another one of the batch, a vector is moved. Run the model in eval mode, or dropout moves everything.
+    `x` holds ids (batch, seq_len) or vectors (batch, seq_len, d_model); `f(x)` keeps
+    the first two axes. An id is replaced by another one of the batch, a vector is
+    moved. Run the model in eval mode, or dropout moves everything.
 
-    >>> dependency(lambda x: x.cumsum(dim=1), torch.tensor([[1.0, 2.0, 4.0]])[..., None]).gt(0).int()
+    >>> x = torch.tensor([[[1.0], [2.0], [4.0]]])
+    >>> dependency(lambda x: x.cumsum(dim=1), x).gt(0).int()
     tensor([[1, 0, 0],
             [1, 1, 0],
             [1, 1, 1]], dtype=torch.int32)
@@ -57,19 +62,24 @@ def dependency(f: Callable[[Tensor], Tensor], x: Tensor) -> Float[Tensor, "q_len
 
 
 def _another(x: Tensor, k: int) -> Tensor:
-    """Other tokens for position k: the next larger id that the batch has, or vectors moved by 1 to 2."""
+    """Other tokens for position k: the batch's next larger id, or vectors moved."""
     if x.is_floating_point():
-        return x[:, k] + torch.linspace(1.0, 2.0, x.shape[-1], dtype=x.dtype, device=x.device)
+        return x[:, k] + torch.linspace(1.0, 2.0, x.shape[-1]).to(x)
     ids = x.unique()
     if len(ids) == 1:
         return x[:, k] + (1 if ids[0] <= 0 else -1)
     return ids[(torch.searchsorted(ids, x[:, k].contiguous()) + 1) % len(ids)]
 
 
-def leak_probe(f: Callable[[Tensor], Tensor], x: Tensor, tolerance: float = 1e-5) -> Verdict:
-    """Edit token t: no output before t may move. A decoder that fails this has seen the answers it learns to predict.
+def leak_probe(
+    f: Callable[[Tensor], Tensor],
+    x: Tensor,
+    tolerance: float = 1e-5,
+) -> Verdict:
+    """Edit token t: no output before t may move.
 
-    `f` and `x` as in `dependency`.
+    A decoder that fails this has seen the answers it learns to predict. `f` and `x` as
+    in `dependency`.
 
     >>> leak_probe(lambda x: x.cumsum(dim=1), torch.randn(2, 5, 3))
     passed: no output moves when a later token is edited
@@ -82,15 +92,21 @@ def leak_probe(f: Callable[[Tensor], Tensor], x: Tensor, tolerance: float = 1e-5
     if future.max() <= tolerance:
         return Verdict(True, "no output moves when a later token is edited")
     q, k = divmod(int(future.argmax()), future.shape[1])
-    advice = "look at the mask of the self-attention"
-    return Verdict(False, f"output {q} moves when token {k} is edited, {k - q} later: {advice}")
+    found = f"output {q} moves when token {k} is edited, {k - q} later"
+    return Verdict(False, f"{found}: look at the mask of the self-attention")
 
 
 @torch.no_grad()
 def pad_probe(
-    f: Callable[[Tensor], Tensor], ids: Tensor, n_pads: int = 3, pad_id: int = PAD, tolerance: float = 1e-5
+    f: Callable[[Tensor], Tensor],
+    ids: Tensor,
+    n_pads: int = 3,
+    pad_id: int = PAD,
+    tolerance: float = 1e-5,
 ) -> Verdict:
-    """Append padding: no output at a real token may move (nor a classifier's output, which has no token axis).
+    """Append padding: no output at a real token may move.
+
+    Nor may a classifier's output, which has no token axis.
 
     >>> pad_probe(lambda ids: (ids * (ids != 0)).sum(dim=1), torch.tensor([[5, 6, 7]]))
     passed: no real output moves when pads are appended
@@ -109,26 +125,33 @@ def pad_probe(
         moved = moved[ids != pad_id]
     if moved.max() <= tolerance:
         return Verdict(True, "no real output moves when pads are appended")
-    advice = "hide pads as keys, and leave them out of means"
-    return Verdict(False, f"outputs move by up to {moved.max():.2f} when {n_pads} pads are appended: {advice}")
+    found = f"outputs move by up to {moved.max():.2f} when {n_pads} pads are appended"
+    return Verdict(False, f"{found}: hide pads as keys, and leave them out of means")
 
 
 @torch.no_grad()
-def _trouble(f: Callable[[Tensor], Tensor], x: Tensor, tolerance: float) -> Verdict | None:
-    """What makes every comparison meaningless: outputs that are not finite, or not the same twice."""
+def _trouble(
+    f: Callable[[Tensor], Tensor],
+    x: Tensor,
+    tolerance: float,
+) -> Verdict | None:
+    """What makes a comparison meaningless: outputs not finite, or not the same twice."""
     first, second = f(x), f(x)
     if not first.isfinite().all():
-        return Verdict(False, "an output is not a finite number: does a token have nothing to attend to?")
+        found = "an output is not a finite number"
+        return Verdict(False, f"{found}: does a token have nothing to attend to?")
     if ((first - second).abs() > tolerance).any():
-        return Verdict(False, "two runs on the same input differ: call model.eval() first, to switch dropout off")
+        found = "two runs on the same input differ"
+        return Verdict(False, f"{found}: call model.eval() first, to switch dropout off")
     return None
 
 
 def random_token_floor(loss: float, n_words: int, tolerance: float = 0.05) -> Verdict:
-    """Train on *fresh* uniform random tokens: nobody can predict them, so a loss below ln V proves a leak.
+    """Train on *fresh* uniform random tokens: a loss below ln V proves a leak.
 
-    `loss` is the mean cross-entropy per token in nats, `n_words` the number V of different random words (without
-    the special tokens). Too few tokens repeated too often can be learned by heart: draw new ones for every batch.
+    Nobody can predict them. `loss` is the mean cross-entropy per token in nats,
+    `n_words` the number V of different random words (without the special tokens). Too
+    few tokens repeated too often can be learned by heart: draw new ones every time.
 
     >>> random_token_floor(2.31, n_words=10)
     passed: loss 2.31 is not below the floor ln 10 = 2.30
