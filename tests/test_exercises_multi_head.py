@@ -137,7 +137,7 @@ def stack_last(x, n_heads):
     return torch.stack([x[:, :, i * d_k : i * d_k + d_k] for i in range(n_heads)], dim=3)
 
 
-@wrong("split_heads")
+@wrong("split_heads", "first-slice-for-all")
 def first_slice_for_all(x, n_heads):
     d_k = x.shape[-1] // n_heads
     return torch.stack([x[..., :d_k] for _ in range(n_heads)], dim=1)
@@ -764,7 +764,7 @@ SPLIT = {
 PICK = {True: lambda q, k, v: (q, k, v), False: lambda q, k, v: (q, k, k)}
 SCALE = {True: lambda d, h: (d / h) ** 0.5, False: lambda d, h: d**0.5}
 JOIN = {True: lambda t, b, n, d: torch.cat(t.unbind(1), dim=-1), False: lambda t, b, n, d: t.contiguous().view(b, n, d)}
-PARTS = ("split", "values", "scale", "merge")
+PARTS = ("cut", "copied-line", "scale", "join")
 
 
 SOME = [found for found in itertools.product([False, True], repeat=4) if 0 < sum(found) < 4]
@@ -785,7 +785,7 @@ def test_another_spelling_of_the_unrepaired_listing_is_refused():
 @pytest.mark.parametrize(
     ("answer", "named"),
     [
-        (_repaired(SPLIT[True], PICK[True], lambda d, h: 1.0, JOIN[True]), "scale-removed"),
+        (_repaired(SPLIT[True], PICK[True], lambda d, h: 1.0, JOIN[True]), "left-no-scale"),
         (_repaired(SPLIT[True], PICK[True], lambda d, h: d // h, JOIN[True]), "scale-without-the-root"),
         (_repaired(SPLIT[True], PICK[True], lambda d, h: math.sqrt(h), JOIN[True]), "scaled-by-n-heads"),
         (_repaired(SPLIT[True], lambda q, k, v: (q, k, q), SCALE[True], JOIN[True]), "values-through-w-q"),
@@ -800,8 +800,17 @@ def test_another_spelling_of_the_unrepaired_listing_is_refused():
             "tokens-and-features-swapped",
         ),
         (
-            _repaired(lambda t, b, n, h, d_k: t.view(b, n, h, d_k), PICK[True], SCALE[True], JOIN[True]),
-            "",
+            _repaired(
+                lambda t, b, n, h, d_k: t.view(b, n, h, d_k),
+                PICK[True],
+                SCALE[True],
+                lambda t, b, n, d: t.swapaxes(1, 2).reshape(b, n, d),
+            ),
+            "left-cut-not-swapped",
+        ),
+        (
+            _repaired(lambda t, b, n, h, d_k: t.view(b, n, h, d_k), PICK[False], SCALE[True], JOIN[False]),
+            "left-cut-not-swapped-and-copied-line-and-join",
         ),
     ],
 )

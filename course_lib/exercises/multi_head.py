@@ -49,6 +49,11 @@ def _cut(x, n_heads):
     return x.reshape(*x.shape[:2], n_heads, x.shape[2] // n_heads)
 
 
+def _by_view(x, n_heads):
+    """(batch, n_heads, seq_len, d_k): the shape of heads, with the numbers as they lie in memory."""
+    return x.reshape(len(x), n_heads, x.shape[1], x.shape[2] // n_heads)
+
+
 def _cut_into_threads(x, n_heads):
     """(batch, seq_len, d_k, n_heads): head i is given the features i, i + n_heads, i + 2 n_heads …"""
     return x.reshape(*x.shape[:2], x.shape[2] // n_heads, n_heads)
@@ -78,7 +83,7 @@ SPLIT = Exercise(
         ),
         Mistake(
             "view-instead-of-transpose",
-            lambda x, n_heads: x.reshape(len(x), n_heads, x.shape[1], x.shape[2] // n_heads),
+            _by_view,
             "The shape is right, the numbers are not. `view` deals them out in the order in which they lie in memory, "
             "token by token, so your head 0 holds whole tokens from the start of the sentence. Cut the *last* axis "
             "first, swap axes after that.",
@@ -178,6 +183,40 @@ SPLIT = Exercise(
             lambda x, n_heads: x.reshape(len(x), n_heads, x.shape[2] // n_heads, x.shape[1]),
             "A `view` cannot move an axis, and here it also puts the features before the tokens. Cut the last axis "
             "first, then swap two axes.",
+        ),
+        Mistake(
+            "view-and-swap-back",
+            lambda x, n_heads: _by_view(x, n_heads).transpose(1, 2),
+            "Two steps too early: the `view` puts the heads before the tokens without moving anything, and the swap "
+            "after it brings them back behind. Cut the last axis where it stands; then swap.",
+        ),
+        Mistake(
+            "view-with-heads-first",
+            lambda x, n_heads: x.reshape(n_heads, len(x), x.shape[1], x.shape[2] // n_heads).transpose(0, 1),
+            "A `view` that begins with the heads deals whole sentences out to them. The heads come out of the *last* "
+            "axis, so that is the one to cut.",
+        ),
+        Mistake(
+            "overlapping-slices",
+            lambda x, n_heads: torch.stack([x[..., i : i + x.shape[2] // n_heads] for i in range(n_heads)], dim=1),
+            "Your slices overlap: head 1 begins at feature 1. Where does head i begin, when each is d_k features wide?",
+        ),
+        Mistake(
+            "first-slice-for-all",
+            lambda x, n_heads: x[:, None, :, : x.shape[2] // n_heads].expand(-1, n_heads, -1, -1),
+            "Every head got the first d_k features. Where does head i begin?",
+        ),
+        Mistake(
+            "features-before-heads",
+            lambda x, n_heads: _cut(x, n_heads).permute(0, 3, 1, 2),
+            "Axis 1 of your result counts features, not heads: you swapped the wrong axis to the front. After the cut "
+            "the heads are axis 2.",
+        ),
+        Mistake(
+            "heads-behind-each-other",
+            lambda x, n_heads: torch.cat(x.chunk(n_heads, dim=-1), dim=1),
+            "The slices are right, but you laid them behind each other along the tokens. The heads need an axis of "
+            "their own: `torch.stack`.",
         ),
         Mistake(
             "cut-and-joined-again",
@@ -345,6 +384,23 @@ MERGE = Exercise(
             "Numbers of different sentences meet in one row. The batch stays the first axis throughout.",
         ),
         Mistake(
+            "swaps-batch-and-heads",
+            lambda x: x.transpose(0, 1).reshape(len(x), x.shape[2], -1),
+            "You swapped the heads with the batch. They must stand next to their features, so swap them with the "
+            "tokens.",
+        ),
+        Mistake(
+            "tokens-joined-with-the-batch",
+            lambda x: merge_heads(x).flatten(0, 1),
+            "The vectors are right, but all sentences became one long list of tokens. The batch stays an axis.",
+        ),
+        Mistake(
+            "view-with-features-before-tokens",
+            lambda x: x.reshape(len(x), -1, x.shape[2]).transpose(1, 2),
+            "A `view` cannot move an axis: it deals the numbers out as they lie, token after token of one head. First "
+            "swap heads and tokens; then join.",
+        ),
+        Mistake(
             "tokens-before-the-batch",
             lambda x: x.permute(2, 0, 1, 3).flatten(2),
             "The heads are joined as they should be, but the result is (seq_len, batch, d_model). The batch comes "
@@ -457,6 +513,23 @@ CONTRIBUTIONS = Exercise(
             _by_slices(lambda w_o, start, stop, n_heads: w_o[:, start:stop].T),
             "You gave each head *columns* of `w_o`. In `concat @ w_o` a column belongs to an output feature, a row to "
             "an input feature: head i owns rows.",
+        ),
+        Mistake(
+            "blocks-of-the-transpose",
+            lambda heads, w_o: heads @ w_o.T.reshape(heads.shape[1], heads.shape[3], -1),
+            "You cut the transpose of `w_o`, so each head meets *columns*. In `concat @ w_o` head i owns rows.",
+        ),
+        Mistake(
+            "overlapping-rows",
+            _by_slices(lambda w_o, start, stop, n_heads: w_o[start // (stop - start) :][: stop - start]),
+            "Your blocks of rows overlap: head 1 begins at row 1. Where does it begin, when each head has d_v "
+            "features?",
+        ),
+        Mistake(
+            "joined-before-the-question",
+            lambda heads, w_o: _reshaped(heads) @ w_o,
+            "That is one output for each token (and joined without moving the heads next to their features). Wanted is"
+            " one for each *head*: multiply before anything is joined.",
         ),
         Mistake(
             "rows-of-the-first-head",
@@ -582,6 +655,41 @@ def _count(qk=2, v=1, heads=None, k=None, value=None, w_o=None, biases=None):
         return h * d_model * (qk * d_k + v * d_v) + out + added * bias
 
     return count
+
+
+# What two things are counted wrongly at once: name, arguments of `_count`, one sentence.
+_MATRICES = (
+    ("w-o-forgotten", {"w_o": lambda d, h, k, v: 0}, "W_O is missing."),
+    ("projections-of-one-head", {"heads": lambda *_: 1}, "W_Q, W_K and W_V are counted for one head."),
+    ("w-o-of-one-head", {"w_o": lambda d, h, k, v: v * d}, "W_O takes *all* heads side by side."),
+    ("w-o-assumed-square", {"w_o": lambda d, h, k, v: d * d}, "W_O takes n_heads · d_v features, not d_model."),
+    ("w-o-for-every-head", {"w_o": lambda d, h, k, v: h * d * d}, "There is one W_O, not one of full width a head."),
+    ("values-as-wide-as-keys", {"value": lambda d, h, k, v: k}, "Values have d_v features, not d_k."),
+    ("keys-forgotten", {"qk": 1}, "Queries and keys have a matrix each."),
+)
+_BIASES = (
+    ("biases-forgotten", {"biases": lambda *_: 0}, "And with `bias=True` each layer adds a vector."),
+    ("bias-of-w-o-forgotten", {"biases": lambda d, h, k, v: h * (2 * k + v)}, "And W_O adds a bias too."),
+    (
+        "biases-as-wide-as-the-model",
+        {"biases": lambda d, h, k, v: 4 * d},
+        "And a bias is as wide as its layer's result.",
+    ),
+    ("biases-of-one-head", {"biases": lambda d, h, k, v: 2 * k + v + d}, "And every head has biases of its own."),
+)
+
+
+# Pairs that are one mistake: a whole layer forgotten, or one head counted throughout.
+_ONE_THOUGHT = (
+    ("w-o-forgotten", "bias-of-w-o-forgotten"),
+    ("projections-of-one-head", "biases-of-one-head"),
+)
+
+
+def _two_miscounts():
+    for (name, matrices, says), (other, biases, also_says) in itertools.product(_MATRICES, _BIASES):
+        if (name, other) not in _ONE_THOUGHT:
+            yield Mistake(f"{name}-and-{other}", _count(**matrices, **biases), f"Two things. {says} {also_says}")
 
 
 PARAMETERS = Exercise(
@@ -732,6 +840,49 @@ PARAMETERS = Exercise(
             _count(biases=lambda d, h, k, v: 3 * h + 1),
             "You counted each bias as one number. It is a vector: one number for every feature the layer returns.",
         ),
+        Mistake(
+            "four-numbers-as-biases",
+            _count(biases=lambda *_: 4),
+            "You counted four biases of one number. A bias is a vector: one number for every feature its layer "
+            "returns.",
+        ),
+        Mistake(
+            "biases-turned-round",
+            lambda d_model, n_heads, d_k, d_v, bias: count_parameters(d_model, n_heads, d_k, d_v, not bias),
+            "You add the biases when there are none, and leave them out when there are.",
+        ),
+        Mistake(
+            "bias-of-w-o-for-every-head",
+            _count(biases=lambda d, h, k, v: h * (2 * k + v + d)),
+            "You counted W_O's bias once for every head. There is one W_O, and it returns d_model features.",
+        ),
+        Mistake(
+            "bias-of-w-o-as-wide-as-its-input",
+            _count(biases=lambda d, h, k, v: h * (2 * k + v) + h * v),
+            "The bias of W_O is counted as wide as what goes *in*. It is added to the result.",
+        ),
+        Mistake(
+            "usual-sizes-without-w-o",
+            lambda d_model, n_heads, d_k, d_v, bias: 3 * d_model * (d_model + bias),
+            "Three square matrices: that is the usual case n_heads · d_k = d_model, and W_O is missing. Start from one"
+            " head: which shapes do its matrices have?",
+        ),
+        Mistake(
+            "usual-sizes-without-biases",
+            lambda d_model, n_heads, d_k, d_v, bias: 4 * d_model * d_model,
+            "Four square matrices: that is the usual case n_heads · d_k = d_model, and without biases.",
+        ),
+        Mistake(
+            "one-head-without-w-o",
+            lambda d_model, n_heads, d_k, d_v, bias: (d_model + bias) * (2 * d_k + d_v),
+            "That is what one head projects with. There are n_heads of them, and W_O behind them.",
+        ),
+        Mistake(
+            "one-head-without-biases",
+            lambda d_model, n_heads, d_k, d_v, bias: 2 * d_model * (d_k + d_v),
+            "That is one head, without biases. Every head has matrices of its own, and `bias` adds vectors.",
+        ),
+        *_two_miscounts(),
     ),
     hints=(
         "Draw the four kinds of matrices as rectangles, with the width of what goes in and of what comes out.",
@@ -818,10 +969,6 @@ def _side_by_side(x, n_heads):
     return _cut(x, n_heads).transpose(1, 2)
 
 
-def _by_view(x, n_heads):
-    return x.reshape(len(x), n_heads, x.shape[1], x.shape[2] // n_heads)
-
-
 def _in_threads(x, n_heads):
     return _cut_into_threads(x, n_heads).permute(0, 3, 1, 2)
 
@@ -905,6 +1052,16 @@ def _two_at_once():
     for (name, step, says), (other, other_step, also_says) in itertools.combinations(_COMMON, 2):
         if not step.keys() & other_step.keys() and (name, other) != ("cut-by-view", "joined-by-view"):
             yield Mistake(f"{name}-and-{other}", _mha(**step, **other_step), f"Two things. {says} {also_says}")
+
+
+def _hides_the_visible_by_a_number(scores, mask):
+    return (scores if mask is None else scores.masked_fill(mask, -1e9)).softmax(dim=-1)
+
+
+def _joined_as_if_swapped(x):
+    """What the join of (batch, seq_len, n_heads, d_k) becomes for those who believe the heads stand in front."""
+    batch, seq_len, n_heads, d_k = x.shape
+    return x.transpose(1, 2).reshape(batch, seq_len, n_heads * d_k)
 
 
 def _one_head(query, key_value, w_q, w_k, w_v, w_o, n_heads, mask=None):
@@ -1056,6 +1213,12 @@ MHA = Exercise(
             "Print the shape of your scores: (batch, seq_len, n_heads, n_heads). The heads of one token attend to each"
             " other, and no token sees another. Which axis must stand behind the batch?",
         ),
+        Mistake(
+            "no-transpose-and-joined-as-if",
+            _mha(split=_cut, merge=_joined_as_if_swapped),
+            "Your scores are (batch, seq_len, n_heads, n_heads): the heads of one token attend to each other. The swap"
+            " at the end is there; the one after the cut is missing.",
+        ),
         Convention(
             "every-nth-feature",
             _mha(split=_in_threads, merge=lambda x: x.permute(0, 2, 3, 1).flatten(2)),
@@ -1159,6 +1322,33 @@ MHA = Exercise(
             "round).",
         ),
         Mistake(
+            "true-hides-by-a-large-number",
+            _mha(weigh=_hides_the_visible_by_a_number),
+            "You lowered the scores that the mask lets through. Here True = may attend: lower them where it is False.",
+        ),
+        Mistake(
+            "true-hides-by-a-large-number-and-scaled-by-d-model",
+            _mha(weigh=_hides_the_visible_by_a_number, scale=_model_scale),
+            "Two things: the mask hides what it should let through (True = may attend), and the scores are divided by "
+            "√d_model, not √d_k.",
+        ),
+        Mistake(
+            "mask-transposed",
+            _mha(weigh=lambda s, mask: _softmax_of_masked(s, None if mask is None else mask.transpose(-2, -1))),
+            "You transposed the mask: a causal one now shows the future. Its rows are queries already, its columns "
+            "keys.",
+        ),
+        Mistake(
+            "zero-times-infinity",
+            _mha(weigh=lambda s, mask: (s if mask is None else s + (~mask).float() * NEG_INF).softmax(dim=-1)),
+            "Zero times infinity is NaN, so the visible cells are lost too. `masked_fill` writes −∞ where it belongs.",
+        ),
+        Mistake(
+            "infinity-after-the-softmax",
+            _mha(weigh=lambda s, m: s.softmax(dim=-1) if m is None else s.softmax(dim=-1).masked_fill(~m, NEG_INF)),
+            "Too late: −∞ belongs among the *scores*, before the softmax. As a weight it makes the sum infinite.",
+        ),
+        Mistake(
             "mask-added-as-zero-and-one",
             _mha(weigh=lambda scores, mask: (scores if mask is None else scores + mask).softmax(dim=-1)),
             "Adding True and False adds 1 and 0: hidden keys keep almost all of their weight. Fill with −∞ where the "
@@ -1214,6 +1404,11 @@ MHA = Exercise(
             "heads-behind-each-other",
             _mha(merge=lambda x: x.flatten(1, 2)),
             "You joined the heads along the tokens. They belong side by side, on the last axis: `dim=-1`.",
+        ),
+        Mistake(
+            "heads-not-joined",
+            _mha(merge=lambda x: x, finish=_without_w_o),
+            "Each head is right, and the last two steps are missing: join them, (batch, q_len, d_model), then W_O.",
         ),
         Mistake(
             "heads-joined-in-threads",
@@ -1295,46 +1490,55 @@ def as_a_sum_over_heads(x, w_q, w_k, w_v, w_o, n_heads):
     return torch.einsum("bhqk,bkd,dhf,hfo->bqo", scores.softmax(-1), x, w_v, w_o.unflatten(0, (n_heads, -1)))
 
 
-# The four bugs, in the order of the listing: name, the wrong step, what was found, a question on what is left.
-_BUGS = (
-    (
-        "split",
-        {"split": _by_view},
-        "the cut",
-        "What does `view` do with the *tokens* when the heads stand before them, and nothing is transposed?",
-    ),
-    (
-        "values",
-        {"project": _values_copied},
-        "the copied line",
-        "Which of the four matrices is never used?",
-    ),
-    ("scale", {"scale": _model_scale}, "the scale", "How many terms has one score of one head?"),
-    (
-        "merge",
-        {"merge": _reshaped},
-        "the join",
-        "Before the last `reshape`: which axis stands next to the features, and which should?",
-    ),
-)
-_COUNTS = ("None", "One", "Two", "Three")
-
-
 def _on_itself(attention):
     return lambda x, w_q, w_k, w_v, w_o, n_heads: attention(x, x, w_q, w_k, w_v, w_o, n_heads)
 
 
+# In which states the parts of the listing may be when somebody checks it: name ("" where it is right), the steps of
+# `_mha`, and what to ask. Cut and join come together, because a missing swap changes what the join does.
+_CUT = "What does `view` do with the *tokens* when nothing is transposed?"
+_JOIN = "Before the last `reshape`: which axis stands next to the features, and which should?"
+_UNSWAPPED = "Print the shape of the scores: the heads of one token attend to each other. Which two axes must swap?"
+_LAYOUTS = (
+    ("", "", {}, ""),
+    ("cut", "", {"split": _by_view}, _CUT),
+    ("", "join", {"merge": _reshaped}, _JOIN),
+    ("cut", "join", {"split": _by_view, "merge": _reshaped}, f"{_CUT} {_JOIN}"),
+    ("cut-not-swapped", "", {"split": _cut, "merge": _joined_as_if_swapped}, _UNSWAPPED),
+    (
+        "cut-not-swapped",
+        "join",
+        {"split": _cut, "merge": lambda x: x.flatten(2)},
+        f"{_UNSWAPPED} And again at the end?",
+    ),
+)
+_PROJECTIONS = (
+    ("", {}, ""),
+    ("copied-line", {"project": _values_copied}, "Which of the four matrices is never used?"),
+)
+_SCALES = (
+    ("", {}, ""),
+    ("scale", {"scale": _model_scale}, "How many terms has one score of one head?"),
+    ("no-scale", {"scale": _no_scale}, "By what must a score of d_k terms be divided?"),
+)
+
+
 def _partly_repaired():
     """Every way to find some of the four bugs, each with its own message: what is found, and where to look next."""
-    for count in (1, 2, 3):
-        for left in itertools.combinations(_BUGS, count):
-            steps = {step: wrong for _, steps, _, _ in left for step, wrong in steps.items()}
-            found = [what for name, _, what, _ in _BUGS if name not in [other for other, *_ in left]]
-            yield Mistake(
-                "left-" + "-and-".join(name for name, *_ in left),
-                _on_itself(_mha(**steps)),
-                f"{_COUNTS[4 - count]} of four found: {', '.join(found)}. {left[0][3]}",
-            )
+    for layout, projection, scale in itertools.product(_LAYOUTS, _PROJECTIONS, _SCALES):
+        cut, join, layout_steps, layout_asks = layout
+        left = [name for name in (cut, projection[0], scale[0], join) if name]
+        if not left or left == ["cut", "copied-line", "scale", "join"]:  # all found, or the listing as it was given
+            continue
+        names = {"the cut": cut, "the copied line": projection[0], "the scale": scale[0], "the join": join}
+        found = [what for what, name in names.items() if not name]
+        asks = " ".join(filter(None, (layout_asks, projection[2], scale[2])))
+        begin = f"{('None', 'One', 'Two', 'Three')[len(found)]} of four found"
+        yield Mistake(
+            "left-" + "-and-".join(left),
+            _on_itself(_mha(**layout_steps, **projection[1], **scale[1])),
+            f"{begin}: {', '.join(found)}. {asks}" if found else f"{begin} yet. {asks}",
+        )
 
 
 def _repair_cases():
@@ -1361,14 +1565,20 @@ REPAIR = Exercise(
     mistakes=(
         *_partly_repaired(),
         Mistake(
-            "scale-removed",
-            _on_itself(_mha(scale=_no_scale)),
-            "Everything else is right, but now the scores are not scaled at all. Which number of features has a head?",
-        ),
-        Mistake(
             "scale-without-the-root",
             _on_itself(_mha(scale=lambda d_k, *_: d_k)),
             "Everything else is right, but the root has gone with the bug: √d_k.",
+        ),
+        Mistake(
+            "scaled-by-the-length",
+            _on_itself(_mha(scale=lambda d_k, d_model, n_heads, k_len: math.sqrt(k_len))),
+            "Everything else is right. The scale is not the number of tokens: a score is a sum over *features*.",
+        ),
+        Mistake(
+            "cut-in-threads",
+            _on_itself(_mha(split=_in_threads)),
+            "Everything else is right, but your head i takes every n_heads-th feature. A head is d_k features side by "
+            "side.",
         ),
         Mistake(
             "scaled-by-n-heads",
@@ -1385,12 +1595,6 @@ REPAIR = Exercise(
             _on_itself(_mha(project=lambda x, y, q, k, v: (x @ q, y @ v, y @ k))),
             "Everything else is right, but you gave the *keys* the matrix of the values. Which of the three lines was "
             "the copied one?",
-        ),
-        Mistake(
-            "cut-without-swap",
-            _on_itself(_inside_each_token),
-            "The cut is in the right order now, but the heads do not stand before the tokens yet: print the shape of "
-            "the scores. Whom does a token attend to?",
         ),
         Mistake(
             "heads-joined-in-threads",
