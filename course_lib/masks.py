@@ -13,7 +13,7 @@ def padding_mask(
 ) -> Bool[Tensor, "batch 1 1 k_len"]:
     """True at every real token, False at every pad.
 
-    Pads are hidden as *keys*: the two axes of size 1 are the heads and the queries.
+    Pads are hidden as *keys*; the two axes of size 1 are heads and queries.
 
     >>> padding_mask(torch.tensor([[5, 6, 0]]))
     tensor([[[[ True,  True, False]]]])
@@ -40,8 +40,8 @@ def masked_softmax(
 ) -> Float[Tensor, "*batch q_len k_len"]:
     """Softmax over the keys (last axis) that the mask lets through.
 
-    A row with nothing to see is all zeros. `mask` has any shape that broadcasts to
-    that of `scores`; TypeError when it is not boolean.
+    A row with nothing to see is all zeros. `mask` has any shape that broadcasts
+    to that of `scores`; TypeError when it is not boolean.
 
     >>> scores = torch.tensor([[0.0, 0.0, 9.0]])
     >>> masked_softmax(scores, torch.tensor([True, True, False]))
@@ -54,6 +54,6 @@ def masked_softmax(
             f"expected a boolean mask, True = may attend, got {mask.dtype}: write "
             "mask.bool() for zeros and ones, mask == 0 for a mask of 0 and -inf"
         )
-    lowest = torch.finfo(scores.dtype).min  # its exp is 0, and it never makes a NaN
+    lowest = torch.finfo(scores.dtype).min  # its exp is 0, and no NaN
     weights = scores.masked_fill(~mask, lowest).softmax(dim=-1)
     return weights.masked_fill(~mask, 0.0)
