@@ -3,6 +3,7 @@
 import io
 import os
 import re
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -69,6 +70,7 @@ def powers(power, grid=False, style="solid"):
     return fig
 
 
+@cache
 def explorer():
     return explore(powers, alt="x to a power.", power=[1, 2, 3], grid=False, style=["solid", "dashed"])
 
@@ -102,8 +104,6 @@ def zoo():
     bands.fill_between(range(10), rng.random(10), 2 + rng.random(10), alpha=0.3)
     bands.contour(rng.random((6, 10)))
     bands.text(2, 1, "turned & <odd>", rotation=30, color="#D55E00")
-    fig.draw_without_rendering()
-    fig.set_layout_engine("none")  # every drawing moved the panels a little
     return fig
 
 
@@ -120,10 +120,10 @@ def pixels(browser, svg: str) -> np.ndarray:
 def test_drawing_looks_as_matplotlib_drew_it(browser):
     """Oracle: matplotlib's own file, before anything is taken out or rounded."""
     raw, fig = io.BytesIO(), zoo()
+    svg = show(fig, alt="Everything.").picture
     with mpl.rc_context({"svg.hashsalt": "course"}):
         fig.savefig(raw, format="svg", transparent=True, bbox_inches="tight", pad_inches=0.04)
     expected = pixels(browser, raw.getvalue().decode().split("?>", 1)[1])
-    svg = show(fig, alt="Everything.").picture
     assert len(svg) < 0.75 * len(raw.getvalue())
 
     def difference(svg: str) -> float:
@@ -273,6 +273,7 @@ def test_view_without_scripts_is_a_table(visit):
 # For everyone
 
 
+@cache
 def gallery():
     maps = show(heatmap(CAUSAL.double().softmax(-1), TOKENS, mask=CAUSAL), alt="A map.")
     cross = attention_view(["one"], [[0.25, 0.75]], keys=["an unbelievably long token", "two"], alt="Crossing.")

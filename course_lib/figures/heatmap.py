@@ -185,5 +185,6 @@ def _labels(ax: Axes, rows, columns, shape) -> None:
     box = ax.get_window_extent()
     cell = min(box.width / shape[1], box.height / shape[0]) / ax.figure.dpi
     if columns is not None and LETTER * max(map(len, columns), default=0) > cell:
+        turned = {"rotation": 90} if cell < 0.27 else {"rotation": 45, "ha": "left", "rotation_mode": "anchor"}
         for label in ax.get_xticklabels():
-            label.set(rotation=45, ha="left", rotation_mode="anchor")
+            label.set(**turned)

@@ -69,6 +69,7 @@ def _draw(fig: Figure, crop: bool) -> bytes:
         # The reader's browser has the glyphs (Korean, emoji); matplotlib only measures the text.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         fig.draw_without_rendering()
+        fig.set_layout_engine("none")  # keep the layout: another round would cost time and move the panels a little
         _formulas_as_paths(fig)
         box = {"bbox_inches": "tight", "pad_inches": 0.04} if crop else {"bbox_inches": None}
         fig.savefig(buffer, format="svg", transparent=True, metadata={"Date": None}, **box)
