@@ -39,7 +39,9 @@ def _take_mark(quote: nodes.block_quote) -> type[nodes.Admonition] | None:
         return None
     # a line break is a text of its own
     end = next((i for i, node in enumerate(first) if isinstance(node, nodes.Text) and "\n" in node), len(first))
-    mark = MARK.fullmatch("".join(first[i].astext() for i in range(end)))
+    line = first[:end]
+    plain = all(isinstance(node, nodes.Text) for node in line)
+    mark = MARK.fullmatch("".join(node.astext() for node in line)) if plain else None
     kind = KINDS.get(mark[1].lower()) if mark else None
     if kind:
         del first[: end + 1]

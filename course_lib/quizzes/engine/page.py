@@ -53,10 +53,10 @@ def _question(number: int, question: Question) -> str:
 
 def _option(option: Option) -> str:
     right = " data-right" if option.correct else ""
-    verdict = "Right." if option.correct else "Not quite."
+    mark, verdict = ("✓", "Right.") if option.correct else ("✗", "Not quite.")
     return (
         f"<details{right}><summary>{_inline(option.text)}</summary>"
-        f"<p><b>{verdict}</b> {_inline(option.why)}</p></details>"
+        f'<p><b><span aria-hidden="true">{mark}</span> {verdict}</b> {_inline(option.why)}</p></details>'
     )
 
 

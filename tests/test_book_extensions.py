@@ -1,0 +1,261 @@
+"""The book's own extensions: alerts, the map, the pages written from data, formulas without a network."""
+
+import json
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import pytest
+import torch
+import yaml
+from bs4 import BeautifulSoup
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
+from torch import nn
+from torch.nn import functional as F
+
+from course_lib.exercises import registry
+from tools.environment import ROOT
+
+BOOK = ROOT / "book"
+sys.path.insert(0, str(BOOK / "_ext"))
+
+offline_math, page_data, page_figure, page_map = map(
+    import_module, ("offline_math", "page_data", "page_figure", "page_map")
+)
+
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+LISTED = [entry["file"] for part in TOC["parts"] for entry in part["chapters"]]
+CHAPTERS = [Path(file).name for file in LISTED if file.startswith("chapters/")]
+PLANNED = [name for part in yaml.safe_load((BOOK / "chapters.yml").read_text("utf-8")) for name in part["chapters"]]
+ROWS = yaml.safe_load((BOOK / "pitfalls.yml").read_text(encoding="utf-8"))
+SVG = (BOOK / "_static" / "transformer.svg").read_text(encoding="utf-8")
+
+
+class Environment(SimpleNamespace):
+    """What the extensions ask of Sphinx: where the sources are, and which pages there are."""
+
+    def __init__(self, srcdir: Path = ROOT, chapters: tuple[str, ...] = ()):
+        super().__init__(srcdir=srcdir, found_docs={f"chapters/{name}" for name in chapters})
+
+    def note_dependency(self, path: str) -> None:
+        assert Path(path).exists()
+
+
+# Alerts
+
+ALERTS = """# Page
+
+> [!NOTE]
+> Plain text, **bold**, `code` and a [link](#page).
+
+> [!tip]
+>
+> First paragraph.
+>
+> * a list
+>   > [!WARNING]
+>   > inside of it
+
+> [!IMPORTANT]
+> $x^2$
+
+> [!CAUTION]
+> ```python
+> danger()
+> ```
+
+> [!DANGER]
+> unknown kind
+
+> [!NOTE] and more on the same line
+
+> An ordinary quote, [!NOTE] inside.
+
+> **[!NOTE]**
+> the mark is not the first word
+
+> [!NOTE]
+"""
+
+
+@pytest.fixture(scope="module")
+def alerts(tmp_path_factory) -> BeautifulSoup:
+    """One page with every kind of quote, built by Sphinx."""
+    folder = tmp_path_factory.mktemp("alerts")
+    (folder / "index.md").write_text(ALERTS, encoding="utf-8")
+    settings = {
+        "extensions": ["myst_parser", "alerts"],
+        "myst_enable_extensions": ["dollarmath"],
+        "myst_heading_anchors": 2,
+    }
+    with docutils_namespace():
+        warnings = (folder / "warnings").open("w+")
+        app = Sphinx(folder, None, folder / "out", folder / "trees", "html", settings, status=None, warning=warnings)
+        app.build()
+    warnings.seek(0)
+    assert warnings.read() == ""
+    return BeautifulSoup((folder / "out" / "index.html").read_text(encoding="utf-8"), "html.parser")
+
+
+def test_the_five_kinds_become_admonitions(alerts):
+    kinds = [next(k for k in one["class"] if k != "admonition") for one in alerts.select(".admonition")]
+    assert kinds == ["note", "tip", "warning", "important", "caution", "note"]
+    titles = [title.get_text() for title in alerts.select(".admonition-title")]
+    assert titles == ["Note", "Tip", "Warning", "Important", "Caution", "Note"]
+    assert not any("[!" in one.get_text() for one in alerts.select(".admonition"))
+
+
+def test_what_an_alert_holds_keeps_its_form(alerts):
+    note, tip = alerts.select(".admonition")[:2]
+    assert note.strong.get_text() == "bold"
+    assert note.code.get_text() == "code"
+    assert note.a["href"] == "#page"
+    assert note.select("p")[1].get_text().startswith("Plain text")
+    assert tip.select_one("li .admonition.warning")
+    assert alerts.select_one(".admonition.important .math")
+    assert "danger()" in alerts.select_one(".admonition.caution pre").get_text()
+
+
+def test_other_quotes_stay_quotes(alerts):
+    quotes = [" ".join(quote.get_text().split()) for quote in alerts("blockquote")]
+    assert quotes == [
+        "[!DANGER] unknown kind",
+        "[!NOTE] and more on the same line",
+        "An ordinary quote, [!NOTE] inside.",
+        "[!NOTE] the mark is not the first word",
+    ]
+
+
+# The map
+
+
+def test_the_map_shows_the_chapters_that_exist_as_ready():
+    ready = {chapter for classes, chapter, _ in page_map.BLOCK.findall(SVG) if "ready" in classes.split()}
+    assert ready == set(CHAPTERS), "give the blocks of book/_static/transformer.svg the class `ready` as in _toc.yml"
+
+
+def test_the_map_has_every_chapter_of_the_plan():
+    assert {chapter for _, chapter, _ in page_map.BLOCK.findall(SVG)} == set(PLANNED)
+    assert sorted(PLANNED) == PLANNED
+    assert set(CHAPTERS) <= set(PLANNED)
+    assert sorted(CHAPTERS) == CHAPTERS
+
+
+def test_blocks_link_to_the_chapters_that_have_an_address():
+    picture = page_map.linked(SVG, {"05_masks": "../chapters/05_masks.html"})
+    tree = ElementTree.fromstring(picture)
+    space = {"s": "http://www.w3.org/2000/svg"}
+    links = tree.findall(".//s:a", space)
+    assert {link.get("href") for link in links} == {"../chapters/05_masks.html"}
+    assert all(link.find("s:g", space).get("data-chapter") == "05_masks" for link in links)
+    assert all(link.find(".//s:text", space) is not None for link in links)
+    ready = {g.get("data-chapter") for g in tree.findall(".//s:g", space) if "ready" in g.get("class", "").split()}
+    assert ready == {"05_masks"}
+    assert tree.get("role") == "group", "the links inside of an image could not be reached"
+
+
+def test_the_picture_stands_alone_too():
+    tree = ElementTree.fromstring(SVG)
+    names = {element.get("id"): element.text for element in tree.iter() if element.get("id")}
+    assert all(names[part].strip() for part in tree.get("aria-labelledby").split())
+    assert "prefers-color-scheme: dark" in SVG
+    assert not re.search(r"https?://(?!www\.w3\.org)", SVG)
+
+
+def test_an_unknown_chapter_is_refused():
+    with pytest.raises(ValueError, match=re.escape("expected a chapter of book/chapters.yml, got '21_future'")):
+        page_map.title_of(Environment(), "21_future")
+
+
+# Pitfalls
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
+def test_a_pitfall_shows_what_it_says(row):
+    assert "assert" in row["code"], "a row proves what it says"
+    torch.manual_seed(0)
+    exec(row["code"], {"torch": torch, "nn": nn, "F": F})
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
+def test_a_pitfall_is_complete(row):
+    assert {"id", "chapter", "severity", "mistake", "instead", "shows", "code"} <= row.keys()
+    assert row.keys() <= {"id", "chapter", "severity", "mistake", "instead", "shows", "code", "exercise"}
+    assert re.fullmatch(r"[a-z0-9-]+", row["id"])
+    assert row["chapter"] in PLANNED
+    assert row["severity"] in page_data.SEVERITY
+    assert row.get("exercise", "masks.causal") in registry()
+
+
+def test_pitfalls_have_ids_of_their_own():
+    assert len({row["id"] for row in ROWS}) == len(ROWS)
+    assert [row["chapter"] for row in ROWS] == sorted(row["chapter"] for row in ROWS)
+
+
+def test_the_page_shows_the_pitfalls_of_chapters_that_exist():
+    text = page_data.pitfalls(Environment(chapters=("05_masks",)))
+    assert text.startswith("## Masks")
+    assert text.count("\n### ") == sum(row["chapter"] == "05_masks" for row in ROWS)
+    assert "02_attention" not in text
+    assert page_data.pitfalls(Environment()) == ""
+
+
+# Results
+
+
+def results(folder: Path, **files) -> str:
+    (folder / "book" / "results").mkdir(parents=True)
+    (folder / "book" / "chapters.yml").write_text((BOOK / "chapters.yml").read_text("utf-8"), encoding="utf-8")
+    for name, content in files.items():
+        (folder / "book" / "results" / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    return page_data.results(Environment(folder, ("05_masks",)))
+
+
+def test_results_without_a_file(tmp_path):
+    assert results(tmp_path) == "Nothing has been measured yet."
+
+
+def test_results_show_what_chapters_cost(tmp_path):
+    costs = {"seconds": 6.3, "memory_mb": 387, "cores": 2, "python": "3.11", "torch": "2.13.0"}
+    text = results(tmp_path, chapters={"05_masks": costs, "06_image_attention": costs})
+    assert "| [Masks](/chapters/05_masks.ipynb) | 6.3 | 387 | 3.11 | 2.13.0 |" in text
+    assert "image" not in text, "a chapter that is not in the book has no row"
+
+
+def test_results_show_tables_and_leave_other_files(tmp_path):
+    table = {"title": "Speed", "about": "Ratios.", "columns": ["what", "ratio"], "rows": [["a|b", 1.5]]}
+    text = results(tmp_path, speed=table, raw={"numbers": [1]}, list=[1])
+    assert text == "## Speed\n\nRatios.\n\n| what | ratio |\n| --- | --- |\n| a\\|b | 1.5 |"
+
+
+# The first figure
+
+
+def test_the_first_figure_says_what_was_measured():
+    stored = json.loads((ROOT / page_figure.FILE).read_text(encoding="utf-8"))
+    assert f"{stored['training_seconds']} seconds" in page_figure.caption(stored)
+    assert f"{stored['exact_match_on_test']:.0%}" in page_figure.caption(stored)
+    assert stored["translation"] == " ".join(stored["queries"]), "the sentence shown is translated without a mistake"
+    html = page_figure.figure(stored)
+    assert all(word in html for word in stored["queries"])
+    weights = torch.tensor(stored["thousandths"])
+    assert weights.shape[-2:] == (len(stored["queries"]), len(stored["keys"]))
+    assert ((weights.sum(-1) - 1000).abs() <= len(stored["keys"])).all(), "rows are shares of 1"
+
+
+# Formulas
+
+
+def test_the_parts_of_mathjax_are_there():
+    for part in offline_math.PARTS:
+        assert (offline_math.source() / part).exists()
+
+
+def test_formulas_without_the_package(monkeypatch):
+    monkeypatch.setattr(offline_math, "find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match="expected the package sphinx-mathjax-offline, got none: install"):
+        offline_math.source()
