@@ -54,17 +54,18 @@ def test_saved_and_loaded_it_is_the_same(kind, tmp_path):
 @both
 def test_attention_is_by_words_and_read_where_the_word_is_predicted(kind):
     translator = make_translator(kind)
-    src, tgt = "zwei drei neu", "two three"
-    assert len(translator.vocabulary.encode(tgt)) == 2  # one token a word: the first row is read at BOS
+    src, tgt = "zwei drei neu", "two three one"
+    assert len(translator.vocabulary.encode(tgt)) == 3  # one token a word: the first row is read at BOS
     weights = translator.attention(src, tgt)
     assert weights.shape[1:] == (2, 3)
     # Weights of a row are the words' share of 1; the rest goes to the end of the sentence.
     assert (weights >= 0).all()
     assert (weights.sum(dim=-1) < 1).all()
-    # The row of the first word depends on no target word, that of the second on the first alone.
-    other = translator.attention(src, "four three")
+    # The row of the first word depends on no target word; that of the third on the first, also in the GRU, which looks
+    # at the source before it reads the last word.
+    other = translator.attention(src, "four three one")
     torch.testing.assert_close(other[:, 0], weights[:, 0])
-    assert not torch.allclose(other[:, 1], weights[:, 1])
+    assert not torch.allclose(other[:, 2], weights[:, 2])
 
 
 def test_one_text_instead_of_a_list_is_refused():
