@@ -54,10 +54,10 @@ def test_saved_and_loaded_it_is_the_same(kind, tmp_path):
 @both
 def test_attention_is_by_words_and_read_where_the_word_is_predicted(kind):
     translator = make_translator(kind)
-    src, tgt = "zwei drei neu", "two three one"
+    src, tgt = "zwei drei neu vier", "two three one"
     assert len(translator.vocabulary.encode(tgt)) == 3  # one token a word: the first row is read at BOS
     weights = translator.attention(src, tgt)
-    assert weights.shape[1:] == (2, 3)
+    assert weights.shape[1:] == (3, 4)
     # Weights of a row are the words' share of 1; the rest goes to the end of the sentence.
     assert (weights >= 0).all()
     assert (weights.sum(dim=-1) < 1).all()
