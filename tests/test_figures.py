@@ -139,8 +139,8 @@ def everything() -> str:
 def test_same_call_gives_the_same_bytes_in_this_process_and_in_another():
     here = everything()
     assert here == everything()
-    code = "from test_figures import everything; import sys; sys.stdout.buffer.write(everything().encode())"
-    variables = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.path.dirname(__file__)}
+    code = "import sys; from test_figures import everything; sys.stdout.buffer.write(everything().encode())"
+    variables = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, check=True)
     assert done.stdout.decode() == here
 
@@ -192,7 +192,7 @@ def test_text_stays_text_and_formulas_become_outlines():
     assert "plain words" in words(html)
     assert "sqrt" not in html
     assert "√" not in words(html)
-    assert re.search(r"<tspan [^>]*>1</tspan><tspan [^>]*>0</tspan>", html), "powers of ten stay text"
+    assert re.search(r"<tspan [^>]*>1(</tspan><tspan [^>]*>)?0</tspan>", html), "powers of ten stay text"
 
 
 def test_words_stand_in_where_scripts_and_styles_are_taken_out():
