@@ -1,14 +1,11 @@
 """The course corpus against rules written apart from its grammar, and the reader of pair files against any bytes."""
 
-import os
-import pickle
 import re
-import subprocess
-import sys
 import unicodedata
 from collections import Counter, defaultdict
 from random import Random
 
+import generated
 import pytest
 from doctests import run_doctests
 from english_rules import MANY, ONE, is_sentence
@@ -26,22 +23,14 @@ NOUN_FORMS = {en: (noun.en, noun.plural) for en, noun in NOUN.items()}
 COUNTERS = {noun.counter for noun in NOUN.values() if noun.counter}
 
 
-def generated(**arguments):
-    """A corpus from another process, with other hashes and without the run-time checks of shapes, which are slow."""
-    program = "import pickle, sys; from course_lib.corpus import course_corpus; sys.stdout.buffer.write(pickle.dumps("
-    program += f"course_corpus(**{arguments})))"
-    environment = os.environ | {"PYTHONHASHSEED": "77"}
-    return pickle.loads(subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True).stdout)
-
-
 @pytest.fixture(scope="module")
 def course():
-    return generated(seed=0)
+    return generated.course()
 
 
 @pytest.fixture(scope="module")
 def garden():
-    return generated(seed=1, n_train=8000, garden_path=True)
+    return generated.course(seed=1, n_train=8000, garden_path=True)
 
 
 @pytest.mark.parametrize("module", [corpus, grammar, tree_sampler, dictionary])
@@ -70,10 +59,10 @@ def test_no_sentence_twice_in_or_across_splits(course):
 
 
 def test_same_seed_same_corpus_in_another_process_with_other_hashes(course):
-    here = course_corpus(seed=0, n_train=100)
-    assert here["train"] == course["train"][:100]
-    assert [here[split] for split in corpus.EVALUATION_SPLITS] == [course[split] for split in corpus.EVALUATION_SPLITS]
-    assert generated(seed=4, n_train=1)["test"] != here["test"]
+    again = generated.course(n_train=100, hash_seed=5)
+    assert again["train"] == course["train"][:100]
+    assert [again[split] for split in corpus.EVALUATION_SPLITS] == [course[split] for split in corpus.EVALUATION_SPLITS]
+    assert generated.course(seed=4, n_train=1)["test"] != again["test"]
 
 
 # --- Korean: particles and what they follow ---------------------------------------------------------------------------
@@ -213,7 +202,8 @@ def test_swapping_turns_the_links_round(course):
     other = pair.swapped()
     assert (other.src, other.tgt) == (pair.tgt, pair.src)
     assert set(other.alignment) == {(j, i) for i, j in pair.alignment}
-    assert course_corpus(n_train=20, direction="en-ko")["train"] == [s.swapped() for s in course["train"][:20]]
+    back = Corpus("it", "ko", "en", {"train": [pair]}).swapped()
+    assert (back.src_language, back["train"]) == ("en", [other])
 
 
 # --- what is held out, and what is not -------------------------------------------------------------------------------

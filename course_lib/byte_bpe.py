@@ -1,0 +1,122 @@
+"""Byte-pair encoding of bytes, as GPT-2 does it: no unknown character, no end-of-word mark, the space before a word is
+part of it.
+
+Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.2.
+"""
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import cache, cached_property
+
+from course_lib.subwords import Subwords
+
+# GPT-2 writes each byte as one visible character: itself if it is one, else the next code point from 256 on. The order
+# of the characters is the order of the ids, so byte 33 ("!") comes first.
+VISIBLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+BYTE_ORDER = VISIBLE + [byte for byte in range(256) if byte not in VISIBLE]
+CHARACTER_OF = {
+    byte: chr(byte) if i < len(VISIBLE) else chr(256 + i - len(VISIBLE)) for i, byte in enumerate(BYTE_ORDER)
+}
+BYTE_OF = {character: byte for byte, character in CHARACTER_OF.items()}
+
+# The same in `regex` syntax, which Python's own `re` does not have: it knows no \p{L} (letters) and \p{N} (numbers).
+GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+
+
+@cache
+def word_pattern(n_characters: int) -> re.Pattern:
+    """GPT-2's pattern, true for the first `n_characters` code points, by the Unicode tables of this Python.
+
+    Letters stand first because they are the commonest; the alternatives begin with different characters, so that the
+    order between them is free (except for the last two).
+    """
+    letters, numbers = character_class("L", n_characters), character_class("N", n_characters)
+    return re.compile(
+        f" ?[{letters}]+|'(?:[sdmt]|ll|ve|re)| ?[{numbers}]+| ?[^{SPACES}{letters}{numbers}]+"
+        f"|[{SPACES}]+(?![^{SPACES}])|[{SPACES}]+"
+    )
+
+
+def character_class(category: str, n_characters: int) -> str:
+    """The code points of a general category ("L" letters, "N" numbers) as ranges, for a set in a pattern."""
+    ranges: list[list[int]] = []
+    for code in range(n_characters):
+        if unicodedata.category(chr(code))[0] == category:
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+
+
+# Sets of characters beyond 16 bits are slow to search, and few texts have one: such a text gets a pattern of its own.
+WIDE = re.compile("[\U00010000-\U0010ffff]")
+narrow_words = word_pattern(0x10000).findall
+
+
+class ByteBPE(Subwords):
+    """A byte-level tokenizer with GPT-2's splitting into words: " the" is a word, "'s" is one, "123" is one.
+
+    Tokens are written in GPT-2's alphabet: "Ġthe" is " the". Every string comes back exactly. `specials` as in `BPE`.
+
+    >>> tokenizer = ByteBPE.train(["the cat and the hat and the bat"], n_merges=4)
+    >>> tokenizer.tokens(tokenizer.encode("the rat"))
+    ['the', 'Ġ', 'r', 'at']
+    >>> tokenizer.decode(tokenizer.encode("한글\\n <eos>"))
+    '한글\\n <eos>'
+    """
+
+    kind = "bytes"
+
+    @staticmethod
+    def split(text: str) -> list[str]:
+        """
+        >>> ByteBPE.split("I've 2 cats,  ok")
+        ['I', "'ve", ' 2', ' cats', ',', ' ', ' ok']
+        """
+        if text.isascii() or not WIDE.search(text):
+            return narrow_words(text)
+        return word_pattern(sys.maxunicode + 1).findall(text)
+
+    @staticmethod
+    def base_tokens(words: Iterable[str]) -> list[str]:
+        return [CHARACTER_OF[byte] for byte in BYTE_ORDER]
+
+    def spell(self, word: str) -> str:
+        return "".join(map(self.symbol_of_byte.__getitem__, word.encode("utf-8", "surrogatepass")))
+
+    @cached_property
+    def symbol_of_byte(self) -> list[str]:
+        return [chr(self.vocab[CHARACTER_OF[byte]]) for byte in range(256)]
+
+    def token_bytes(self, token: str) -> bytes:
+        return bytes(BYTE_OF[character] for character in token)
+
+    def check(self) -> None:
+        super().check()
+        if missing := BYTE_OF.keys() - self.vocab.keys():
+            raise ValueError(
+                f"expected a token for each of the 256 bytes, got {256 - len(missing)}: without them some text "
+                "has no ids, so add them or use `BPE`"
+            )
+        if foreign := [token for token in self.vocab if not set(token) <= BYTE_OF.keys()]:
+            raise ValueError(
+                f"expected tokens in GPT-2's alphabet of bytes, got {foreign[0]!r}: make it a special token "
+                "or use `BPE`"
+            )
+
+    def word_index(self, ids: Sequence[int]) -> list[int]:
+        """For every id, the number of its word: how many spaces began a token so far.
+
+        >>> tokenizer = ByteBPE.train(["a bc"], n_merges=0)
+        >>> tokenizer.word_index(tokenizer.encode("bc a"))
+        [0, 0, 1, 1]
+        """
+        numbers, number = [], 0
+        for i in ids:
+            number += self.token_of[i].startswith(CHARACTER_OF[ord(" ")])
+            numbers.append(number)
+        return numbers

@@ -1,0 +1,212 @@
+"""What every byte-pair tokenizer has in common: training, encoding by rank, decoding, files.
+
+`bpe.BPE` and `byte_bpe.ByteBPE` differ in how they split a text into words, and a word into its first symbols.
+"""
+
+import gc
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TypeVar
+
+from course_lib.bpe_fast import Pair, WordCache, learn_merges
+from course_lib.tokens import BOS, EOS, PAD, UNK
+
+SPECIALS = {"<pad>": PAD, "<bos>": BOS, "<eos>": EOS, "<unk>": UNK}
+FORMAT = "course_lib.bpe 1"
+LARGEST_ID = 0x10FFFF  # an id is also a code point in `bpe_fast`
+
+Self = TypeVar("Self", bound="Subwords")
+
+
+class Subwords:
+    """A trained tokenizer: `vocab` (token to id), `merges` (pairs of tokens by rank), `specials` (name to id)."""
+
+    kind: str
+
+    def __init__(self, vocab: dict[str, int], merges: Sequence[Pair], specials: dict[str, int] = SPECIALS):
+        self.vocab, self.merges, self.specials = dict(vocab), list(merges), dict(specials)
+        self.check()
+        self.token_of = {i: token for token, i in [*self.vocab.items(), *self.specials.items()]}
+        self.bytes_of = {i: self.token_bytes(token) for token, i in self.vocab.items()}
+        symbol = {token: chr(i) for token, i in self.vocab.items()}
+        ranks: dict[str, int] = {}
+        for rank, (left, right) in enumerate(self.merges):
+            ranks.setdefault(symbol[left] + symbol[right], rank)
+        self.ids_of = WordCache(self.spell, ranks, [symbol[left + right] for left, right in self.merges])
+
+    # --- what a kind of tokenizer decides
+
+    @staticmethod
+    def split(text: str) -> list[str]:
+        """The words of a text. Each is encoded by itself: no merge crosses their borders."""
+        raise NotImplementedError
+
+    @staticmethod
+    def base_tokens(words: Iterable[str]) -> list[str]:
+        """The tokens before any merge, in the order of their ids."""
+        raise NotImplementedError
+
+    def spell(self, word: str) -> str:
+        """The word before any merge, as a string of symbols: one character each, its code point the token's id."""
+        raise NotImplementedError
+
+    def mergeable(self, word: str) -> list[str]:
+        """The parts of a spelled word in which training looks for pairs."""
+        return [self.spell(word)]
+
+    def token_bytes(self, token: str) -> bytes:
+        """The UTF-8 bytes (of a piece) of a text that the token stands for."""
+        raise NotImplementedError
+
+    def join(self, ids: Sequence[int]) -> bytes:
+        """The bytes of a text from its ids, without special ones."""
+        return b"".join(map(self.bytes_of.__getitem__, ids))
+
+    # --- training, encoding, decoding
+
+    @classmethod
+    def train(cls: type[Self], texts: Iterable[str], n_merges: int, specials: dict[str, int] = SPECIALS) -> Self:
+        """Learn `n_merges` merges, fewer if no pair is left. Ids: specials, base tokens, merges; ties by the ids."""
+        words = Counter(chain.from_iterable(map(cls.split, texts)))
+        vocab = {
+            token: i for i, token in enumerate(cls.base_tokens(words), start=1 + max(specials.values(), default=-1))
+        }
+        mergeable = cls(vocab, [], specials).mergeable
+        parts: Counter[str] = Counter()
+        for word, frequency in words.items():
+            for part in mergeable(word):
+                parts[part] += frequency
+        merges = learn_merges(parts, vocab, n_merges, set(specials))
+        return cls(vocab, merges, specials)
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the largest id: the number of rows of an embedding."""
+        return 1 + max(self.token_of)
+
+    def encode(self, text: str, special: bool = False) -> list[int]:
+        """The ids of a text. With `special`, the names of special tokens in it become their ids, else plain text."""
+        if special and self.specials:
+            names = "|".join(map(re.escape, sorted(self.specials, key=len, reverse=True)))
+            return [i for part in re.split(f"({names})", text) for i in self.encode_part(part)]
+        return list(chain.from_iterable(map(self.ids_of.__getitem__, self.split(text))))
+
+    def encode_part(self, part: str) -> list[int]:
+        return [self.specials[part]] if part in self.specials else self.encode(part)
+
+    def encode_batch(self, texts: Iterable[str], special: bool = False) -> list[list[int]]:
+        """The ids of many texts. The garbage collector rests meanwhile: it would look through millions of numbers."""
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            if special:
+                return [self.encode(text, special) for text in texts]
+            split, ids_of, flatten = self.split, self.ids_of.__getitem__, chain.from_iterable
+            return [list(flatten(map(ids_of, split(text)))) for text in texts]
+        finally:
+            if collecting:
+                gc.enable()
+
+    def decode(self, ids: Iterable[int], special: bool = False) -> str:
+        """The text of the ids: exactly the one that was encoded. Special ids are left out, unless `special`.
+
+        Ids that no text has (a model may write them) can end in the middle of a character: it becomes U+FFFD.
+        """
+        parts: list[str] = []
+        run: list[int] = []
+        names = {i: name for name, i in self.specials.items()}
+        for i in [*ids, None]:
+            if i in self.bytes_of:
+                run.append(i)
+                continue
+            if i is not None and i not in names:
+                raise ValueError(f"expected ids from 0 to {self.vocab_size - 1}, got {i}: is this another tokenizer?")
+            parts.append(to_text(self.join(run)))
+            run = []
+            if special and i is not None:
+                parts.append(names[i])
+        return "".join(parts)
+
+    def tokens(self, ids: Iterable[int]) -> list[str]:
+        """The tokens of the ids, as they stand in the vocabulary."""
+        return [self.token_of[i] for i in ids]
+
+    # --- files
+
+    def save(self, path: str | Path) -> None:
+        """Write the tokenizer as JSON: whole or not at all."""
+        data = {"format": FORMAT, "kind": self.kind, "specials": self.specials, "vocab": self.vocab}
+        write_json(path, data | {"merges": self.merges})
+
+    @classmethod
+    def load(cls: type[Self], path: str | Path) -> Self:
+        """Read what `save` wrote."""
+        data = read_json(path)
+        if data.get("format") != FORMAT or data.get("kind") != cls.kind:
+            raise ValueError(
+                f"expected {FORMAT!r} of kind {cls.kind!r} in {path}, got {data.get('format')!r} of kind "
+                f"{data.get('kind')!r}: use the class that saved it, or `import_tokenizers` for that library's files"
+            )
+        return cls(*checked_model(data.get("vocab"), data.get("merges"), data.get("specials")))
+
+    def check(self) -> None:
+        """Refuse a vocabulary that cannot work."""
+        every_id = [*self.vocab.values(), *self.specials.values()]
+        if not every_id or len(set(every_id)) != len(every_id) or min(every_id) < 0 or max(every_id) > LARGEST_ID:
+            raise ValueError(
+                f"expected different ids from 0 to {LARGEST_ID}, got {len(every_id)} ids, {len(set(every_id))} of them "
+                "different: give every token its own id"
+            )
+        for left, right in self.merges:
+            if missing := [token for token in (left, right, left + right) if token not in self.vocab]:
+                raise ValueError(
+                    f"expected both parts and the result of every merge in the vocabulary, got {left!r} + {right!r} "
+                    f"without {missing[0]!r}: the file is not complete"
+                )
+
+
+def to_text(data: bytes) -> str:
+    """UTF-8 with lone surrogates, which Python strings may hold; broken characters become U+FFFD."""
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace")
+
+
+def write_json(path: str | Path, data: dict) -> None:
+    path = Path(path)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    temporary.write_text(json.dumps(data, indent=0), encoding="ascii")
+    os.replace(temporary, path)
+
+
+def read_json(path: str | Path) -> dict:
+    try:
+        data = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"expected JSON in {path}, got {error}: the file is broken, write it anew") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"expected an object in {path}, got {type(data).__name__}: this is no tokenizer file")
+    return data
+
+
+def checked_model(vocab: object, merges: object, specials: object) -> tuple[dict[str, int], list[Pair], dict[str, int]]:
+    """The three parts of a model read from a file, if they have the right types; merges may be "a b" or ["a", "b"]."""
+    for name, table in (("vocab", vocab), ("specials", specials)):
+        if not isinstance(table, dict) or not all(type(i) is int for i in table.values()):
+            raise ValueError(f"expected ids by token in {name!r}, got {str(table)[:60]}: the file is broken")
+    pairs = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in listed(merges)]
+    if not all(len(pair) == 2 and all(isinstance(token, str) for token in pair) for pair in pairs):
+        raise ValueError("expected two tokens in every merge, got another number or type: the file is broken")
+    return vocab, pairs, specials
+
+
+def listed(merges: object) -> list:
+    if not isinstance(merges, list) or not all(isinstance(merge, (str, list)) for merge in merges):
+        raise ValueError(f"expected a list of merges, got {str(merges)[:60]}: the file is broken")
+    return merges

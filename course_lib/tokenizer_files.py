@@ -1,0 +1,118 @@
+"""Tokenizers in other libraries' form: the JSON file of `tokenizers`, the arguments of `tiktoken.Encoding`.
+
+Neither library is needed here. An exported file gives the same ids; an imported one is refused if `BPE` or `ByteBPE`
+would encode differently.
+"""
+
+from pathlib import Path
+
+from course_lib.bpe import BPE, BYTES, MARK
+from course_lib.byte_bpe import BYTE_OF, GPT2_PATTERN, ByteBPE
+from course_lib.subwords import FORMAT, checked_model, read_json, write_json
+
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+SPACE = {"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": False}
+
+
+def load_tokenizer(path: str | Path) -> BPE | ByteBPE:
+    """The tokenizer of any file: `save`d here, of either kind, or by the `tokenizers` library."""
+    data = read_json(path)
+    if data.get("format") == FORMAT:
+        return (ByteBPE if data.get("kind") == ByteBPE.kind else BPE).load(path)
+    return import_tokenizers(path)
+
+
+def export_tokenizers(tokenizer: BPE | ByteBPE, path: str | Path) -> None:
+    """Write a file for `tokenizers.Tokenizer.from_file`.
+
+    It encodes to the same ids: a `ByteBPE` every text, a `BPE` those with single spaces between words, and with known
+    characters at the ends of words (for others, that library writes the mark in bytes too). Special tokens are in the
+    vocabulary, but their names in a text stay plain text.
+    """
+    byte_level = isinstance(tokenizer, ByteBPE)
+    model = {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": "<unk>" if "<unk>" in tokenizer.specials else None,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None if byte_level else MARK,
+        "fuse_unk": False,
+        "byte_fallback": not byte_level,
+        "ignore_merges": False,
+        "vocab": tokenizer.vocab | tokenizer.specials,
+        "merges": tokenizer.merges,
+    }
+    fallback = {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "BPEDecoder", "suffix": MARK}]}
+    data = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None}
+    data |= {"pre_tokenizer": BYTE_LEVEL if byte_level else SPACE, "post_processor": None}
+    write_json(path, data | {"decoder": BYTE_LEVEL if byte_level else fallback, "model": model})
+
+
+def import_tokenizers(path: str | Path) -> BPE | ByteBPE:
+    """Read a file of the `tokenizers` library: a byte-level BPE becomes a `ByteBPE`, one with </w> a `BPE`."""
+    data = read_json(path)
+    model = data.get("model")
+    if not isinstance(model, dict) or model.get("type", "BPE") != "BPE":
+        refuse(path, "a BPE model", type(model).__name__ if not isinstance(model, dict) else model.get("type"))
+    for name in ("dropout", "continuing_subword_prefix", "fuse_unk", "ignore_merges"):
+        if model.get(name):
+            refuse(path, f"a model without {name!r}", model[name])
+    if data.get("normalizer"):
+        refuse(path, "no normalizer", data["normalizer"])
+    kind = kind_of(data, path)
+    added = data.get("added_tokens") or []
+    if not isinstance(added, list) or not all(isinstance(token, dict) for token in added):
+        refuse(path, "a list of added tokens", added)
+    for token in added:
+        if any(token.get(name) for name in ("single_word", "lstrip", "rstrip")):
+            refuse(path, "added tokens that take no spaces", token)
+    specials = {token.get("content"): token.get("id") for token in added}
+    vocab, merges, specials = checked_model(model.get("vocab"), model.get("merges"), specials)
+    made = {left + right for left, right in merges} | ordinary_tokens(kind, vocab)
+    specials |= {token: i for token, i in vocab.items() if token not in made}
+    return kind({token: i for token, i in vocab.items() if token not in specials}, merges, specials)
+
+
+def kind_of(data: dict, path: str | Path) -> type[BPE | ByteBPE]:
+    splitter = data.get("pre_tokenizer") or {}
+    suffix = data["model"].get("end_of_word_suffix")
+    if not isinstance(splitter, dict):
+        refuse(path, "one pre-tokenizer", splitter)
+    if splitter.get("type") == "ByteLevel" and not suffix:
+        if splitter.get("add_prefix_space") or not splitter.get("use_regex", True):
+            refuse(path, "ByteLevel with GPT-2's pattern and no added space", splitter)
+        return ByteBPE
+    at_spaces = splitter.get("type") == "WhitespaceSplit" or {"invert": False, **splitter} == SPACE
+    if not at_spaces or suffix != MARK:
+        refuse(path, f"ByteLevel, or words split at spaces with the suffix {MARK!r}", (splitter, suffix))
+    return BPE
+
+
+def ordinary_tokens(kind: type[BPE | ByteBPE], vocab: dict[str, int]) -> set[str]:
+    """Tokens that text may start from before any merge; what is neither these nor merged is a special token."""
+    if kind is ByteBPE:
+        return set(BYTE_OF)
+    single = {token for token in vocab if len(token.removesuffix(MARK)) <= 1}
+    return single | (set(BYTES) if set(BYTES) <= vocab.keys() else set())
+
+
+def refuse(path: str | Path, expected: str, got: object) -> None:
+    raise ValueError(
+        f"expected {expected} in {path}, got {str(got)[:90]}: course_lib would encode otherwise, "
+        "so use the `tokenizers` library for this file"
+    )
+
+
+def tiktoken_arguments(tokenizer: ByteBPE, name: str = "course_lib") -> dict:
+    """Keyword arguments for `tiktoken.Encoding`, which then encodes to the same ids.
+
+    That library joins any two pieces that spell a token, whichever merge made it; where several merges spell the same
+    token, the ids may differ.
+    """
+    ranks = {tokenizer.token_bytes(token): i for token, i in tokenizer.vocab.items()}
+    return {
+        "name": name,
+        "pat_str": GPT2_PATTERN,
+        "mergeable_ranks": ranks,
+        "special_tokens": dict(tokenizer.specials),
+    }
