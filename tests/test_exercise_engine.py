@@ -475,3 +475,25 @@ def test_concurrent_checks_lose_nothing():
     for thread in threads:
         thread.join()
     assert progress()["attempts"] == 8
+
+
+def test_tolerance_is_that_of_the_coarser_type():
+    third = torch.tensor(1 / 3, dtype=torch.float64)
+    assert difference(third.half(), third, 1e-4, 1e-5) is None
+    assert difference(third, third.half(), 1e-4, 1e-5) is None
+    assert difference(third, third + 1e-3, 1e-4, 1e-5).kind == "wrong-values"
+
+
+def test_optional_input_given_by_position_is_named():
+    def reference(x, mask=None):
+        return 2 * x
+
+    def changes(x, mask=None):
+        mask.fill_(0)
+        return 2 * x
+
+    puzzle = exercise(reference=reference, cases=lambda: [case(torch.ones(3), torch.ones(3))])
+    result = check_exercise(puzzle, changes)
+    assert result.diagnosis == "changes-input"
+    assert "`mask`" in result.message
+    assert "mask = [1., 1., 1.]" in dict(check_exercise(puzzle, lambda x, mask: x).details)["Input"]

@@ -20,7 +20,10 @@ def registry() -> dict[str, Exercise]:
     """All exercises by id, `<subject>.<name>`, in the order of their files."""
     found: dict[str, Exercise] = {}
     for module in sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.ispkg):
-        for exercise in importlib.import_module(f"{__name__}.{module}").EXERCISES:
+        exercises = getattr(importlib.import_module(f"{__name__}.{module}"), "EXERCISES", None)
+        if exercises is None:
+            raise ValueError(f"expected a list EXERCISES in exercises/{module}.py, got none: end the file with it")
+        for exercise in exercises:
             if exercise.id in found or not exercise.id.startswith(f"{module}."):
                 raise ValueError(f"expected a new id '{module}.<name>', got {exercise.id!r}: rename the exercise")
             found[exercise.id] = exercise

@@ -138,7 +138,7 @@ class _Trial:
 
     def changed_input(self) -> Result:
         number = next(n for n, outcome in enumerate(self.outcomes) if outcome.changed)
-        named = self.exercise.parameters
+        named = self.exercise.all_parameters
         names = [f"`{named[int(name)] if name.isdigit() else name}`" for name in self.outcomes[number].changed]
         sentence = (
             f"The answer is right, but your code changes its input {' and '.join(names)} in place, and the caller goes "
@@ -202,7 +202,7 @@ def _size(given: Case) -> int:
 
 
 def _input_of(exercise: Exercise, given: Case) -> tuple[tuple[str, str], ...]:
-    named = [*zip(exercise.parameters, given.args, strict=False), *given.kwargs.items()]
+    named = [*zip(exercise.all_parameters, given.args, strict=False), *given.kwargs.items()]
     lines = [f"{name} = {_short(value)}" for name, value in named]
     return ((f"Input ({given.about})" if given.about else "Input", "\n".join(lines)),)
 

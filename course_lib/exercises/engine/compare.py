@@ -41,7 +41,7 @@ def difference(expected: Any, got: Any, rtol: float, atol: float) -> Difference 
         return Difference("wrong-shape", f"Expected the shape {tuple(want.shape)}, got {tuple(have.shape)}.")
     if have.is_complex():
         return Difference("wrong-type", f"Expected {_kind_of(want)}, got complex numbers ({have.dtype}).")
-    rtol, atol = max((rtol, atol), _COARSE.get(have.dtype, (0.0, 0.0)))
+    rtol, atol = max((rtol, atol), *(_COARSE.get(tensor.dtype, (0.0, 0.0)) for tensor in (want, have)))
     if torch.allclose(want.double(), have.double(), rtol=rtol, atol=atol, equal_nan=True):
         return None
     if not have.double().isfinite().all() and want.double().isfinite().all():

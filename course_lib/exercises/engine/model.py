@@ -72,6 +72,11 @@ class Exercise:
         return self.call(obj, given) if self.call else obj(*given.args, **given.kwargs)
 
     @property
+    def all_parameters(self) -> list[str]:
+        """Names of the reference's parameters, in order."""
+        return list(inspect.signature(self.reference).parameters)
+
+    @property
     def parameters(self) -> list[str]:
         """Names of the reference's required parameters, in order: those a learner's function must take."""
         found = inspect.signature(self.reference).parameters.values()

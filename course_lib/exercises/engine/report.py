@@ -79,7 +79,9 @@ def _folded_hints(hints: tuple[str, ...]) -> str:
 
 
 def _folded(title: str, body: str) -> str:
-    return f'<details style="margin:.2em 0"><summary style="cursor:pointer">{title}</summary>{body}</details>'
+    # JupyterLab would take the keys of a focused summary as its own: Enter would edit the cell instead of unfolding.
+    summary = f'<summary data-lm-suppress-shortcuts="true" style="cursor:pointer">{title}</summary>'
+    return f'<details style="margin:.2em 0">{summary}{body}</details>'
 
 
 def _code(source: str) -> str:
