@@ -184,6 +184,34 @@ def test_summary_counts_and_fails(capsys):
     assert stages.summary({"lint": stages.Outcome(2, 0)}, {"lint": 1.0}) == 0
 
 
+def test_all_stages_run_even_when_an_early_one_fails(monkeypatch, capsys):
+    class Stages:
+        def __init__(self, folder, notebooks):
+            self.all = {"lint": lambda: stages.Outcome(0, 1), "unit": lambda: stages.Outcome(5, 0)}
+
+    monkeypatch.setattr(stages, "Stages", Stages)
+    monkeypatch.setattr(sys, "argv", ["stages"])
+    assert stages.main() == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "5 passed, 1 failed"
+    monkeypatch.setattr(sys, "argv", ["stages", "--only", "unit"])
+    assert stages.main() == 0
+
+
+def test_stage_counts_what_failed_and_what_never_ran(tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKERS", "0")
+    one = stages.Stages(tmp_path, [])
+    for name, code in {
+        "good": "def test(): pass",
+        "bad": "def test(): assert 0",
+        "torn": "import nothing_here",
+    }.items():
+        (tmp_path / f"test_{name}.py").write_text(code, encoding="utf-8")
+    assert one.pytest(str(tmp_path)) == stages.Outcome(passed=1, failed=2)
+    (tmp_path / "empty").mkdir()
+    assert one.pytest(str(tmp_path / "empty")).failed == 1
+    assert one.commands(["json.tool", "--help"], ["json.tool", str(tmp_path / "none")]) == stages.Outcome(1, 1)
+
+
 def test_every_test_file_belongs_to_one_stage(tmp_path):
     files = stages.Stages(tmp_path, []).files
     named = [path for paths in files.values() for path in paths]

@@ -80,7 +80,8 @@ class Stages:
     def pytest(self, *arguments: str) -> Outcome:
         report = self.folder / "report.xml"
         report.unlink(missing_ok=True)
-        code = self.run("pytest", "-q", f"-n{workers()}", f"--junitxml={report}", *arguments)
+        options = ["-q", f"-n{workers()}", f"--junitxml={report}", "--continue-on-collection-errors"]
+        code = self.run("pytest", *options, *arguments)
         if not report.exists():
             return Outcome(0, 1)
         suite = ElementTree.parse(report).getroot().find("testsuite")

@@ -9,6 +9,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from tools.form import read
+from tools.gates.outputs import texts
 from tools.gates.reading import calls, parts, strings, syntax_tree
 from tools.template import exercise_heading
 
@@ -56,6 +57,8 @@ def form(path: Path, registry: Mapping) -> list[str]:
                 found.append(f"{where}: expected the heading '### {heading}' above it, got '{title}'")
             stubs[name] = title
             found += [f"{where}: {complaint}" for complaint in stub_complaints(part.text, call, exercise)]
+            if part.cell.outputs and not any("not attempted" in text for text in texts(part.cell)):
+                found.append(f"{where}: stored with an answer: put the stub back and run make notebooks")
         for call in calls(part.text, "show_solution"):
             name = strings(call)[0] if strings(call) else ""
             shown[name] = title
