@@ -1,11 +1,13 @@
 """Every chapter passes every gate."""
 
+import re
+
 import pytest
 
 from course_lib.exercises import registry
 from tools.address import address
 from tools.cost import measured
-from tools.environment import LIBRARY, chapters
+from tools.environment import LIBRARY, ROOT, chapters
 from tools.gates import chapter, definitions, exercises, links, outputs
 
 each_chapter = pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
@@ -13,6 +15,11 @@ each_chapter = pytest.mark.parametrize("path", chapters(), ids=lambda path: path
 
 def test_there_are_chapters():
     assert chapters()
+
+
+def test_table_of_contents_names_every_chapter_in_its_order():
+    toc = (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    assert re.findall(r"\bchapters/(\w+)", toc) == [path.stem for path in chapters()]
 
 
 @each_chapter
