@@ -124,5 +124,15 @@ def project(
     >>> project(layers, torch.randn(4, 3)).shape
     torch.Size([4, 7])
     """
+    return F.linear(x, *side_by_side(linears))
+
+
+def side_by_side(linears: tuple[nn.Linear, ...] | list[nn.Linear]) -> tuple[Tensor, Tensor | None]:
+    """Weight and bias of one linear layer that does the work of several.
+
+    >>> weight, bias = side_by_side([nn.Linear(3, 2), nn.Linear(3, 5)])
+    >>> weight.shape, bias.shape
+    (torch.Size([7, 3]), torch.Size([7]))
+    """
     bias = None if linears[0].bias is None else torch.cat([linear.bias for linear in linears])
-    return F.linear(x, torch.cat([linear.weight for linear in linears]), bias)
+    return torch.cat([linear.weight for linear in linears]), bias

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from course_lib.fast import Packing, cross_heads, encode, heads, norm, residual
-from course_lib.fast_attention import additive_mask, project
+from course_lib.fast_attention import additive_mask, side_by_side
 from course_lib.positional_encoding import look_up
 from course_lib.tokens import PAD
 from course_lib.transformer import Transformer
@@ -32,9 +32,14 @@ class Slots:
         """Write new ones behind the used slots; return all."""
         start, self.used = self.used, self.used + key.shape[2]
         if self.used > self.key.shape[2]:
-            self.key, self.value = (F.pad(x, (0, 0, 0, 2 * self.used - x.shape[2])) for x in (self.key, self.value))
+            self.key, self.value = (self._larger(x, start) for x in (self.key, self.value))
         self.key[:, :, start : self.used], self.value[:, :, start : self.used] = key, value
         return self.key[:, :, : self.used], self.value[:, :, : self.used]
+
+    def _larger(self, old: Tensor, filled: int) -> Tensor:
+        larger = old.new_empty(*old.shape[:2], 2 * self.used, old.shape[3])
+        larger[:, :, :filled] = old[:, :, :filled]
+        return larger
 
     def keep(self, sentences: Tensor) -> "Slots":
         return Slots(self.key[sentences, :, : self.used], self.value[sentences, :, : self.used])
@@ -47,10 +52,10 @@ class CacheState:
     `cross` holds keys and values of the source, once per sentence whatever the number of beams. `own` holds those of
     all tokens ever written for a sentence: one slot per step and beam. `visible` tells which slots are the history of
     which beam, so beams change places without a key or value being moved. `weights` is the cross-attention of the
-    last step, layer by layer, with the beams as they stood then.
+    last step, layer by layer, with the beams as they stood then. `qkv` holds each layer's three projections as one.
 
     >>> visible = torch.eye(2, dtype=torch.bool)[None]
-    >>> state = CacheState([], torch.zeros(1, 1, 1, 3), [], visible, length=1, weights=[])
+    >>> state = CacheState([], torch.zeros(1, 1, 1, 3), [], [], visible, length=1, weights=[])
     >>> state.reorder(torch.tensor([[1, 1, 0]])).visible.int()
     tensor([[[0, 1],
              [0, 1],
@@ -60,6 +65,7 @@ class CacheState:
     cross: list[tuple[Tensor, Tensor]]
     src_bias: Float[Tensor, "batch 1 1 src_len"]
     own: list[Slots]
+    qkv: list[tuple[Tensor, Tensor]]
     visible: Bool[Tensor, "batch beam slots"]
     length: int
     weights: list[Float[Tensor, "batch n_heads last_beam src_len"]]
@@ -74,6 +80,7 @@ class CacheState:
             [(key[sentences], value[sentences]) for key, value in self.cross],
             self.src_bias[sentences],
             [slots.keep(sentences) for slots in self.own],
+            self.qkv,
             self.visible[sentences],
             self.length,
             [weights[sentences] for weights in self.weights],
@@ -105,10 +112,12 @@ class CachedTransformer:
         """Encode the source, project its keys and values for every layer."""
         source = Packing(src != PAD)
         memory = encode(self.model, src, source)
-        cross = cross_heads(self.model, memory, source)
+        cross = [(key.contiguous(), value.contiguous()) for key, value in cross_heads(self.model, memory, source)]
         own = [Slots(key[:, :, :0], value[:, :, :0]) for key, value in cross]
+        attentions = [layer.self_attention for layer in self.model.decoder.layers]
+        qkv = [side_by_side((a.w_q, a.w_k, a.w_v)) for a in attentions]
         nothing = torch.zeros(len(src), 1, 0, dtype=torch.bool, device=src.device)
-        return CacheState(cross, additive_mask(source.mask, memory.dtype), own, nothing, 0, [])
+        return CacheState(cross, additive_mask(source.mask, memory.dtype), own, qkv, nothing, 0, [])
 
     @torch.no_grad()
     def step(
@@ -122,8 +131,8 @@ class CachedTransformer:
         bias = additive_mask(visible[:, None], x.dtype)
         all_weights = []
 
-        def self_attention(module, y, slots):
-            query, key, value = heads(project((module.w_q, module.w_k, module.w_v), y), n_heads, 3)
+        def self_attention(module, y, slots, qkv):
+            query, key, value = heads(F.linear(y, *qkv), n_heads, 3)
             mixed, _ = attend(query, *slots.append(key, value), bias)
             return module.w_o(mixed)
 
@@ -133,8 +142,9 @@ class CachedTransformer:
             all_weights.append(weights)
             return module.w_o(mixed)
 
-        for layer, own, cross in zip(self.model.decoder.layers, state.own, state.cross, strict=True):
-            x = residual(layer.residuals[0], x, lambda y, m=layer.self_attention, own=own: self_attention(m, y, own))
+        layers = self.model.decoder.layers
+        for layer, *own, cross in zip(layers, state.own, state.qkv, state.cross, strict=True):
+            x = residual(layer.residuals[0], x, lambda y, m=layer.self_attention, own=own: self_attention(m, y, *own))
             x = residual(layer.residuals[1], x, lambda y, m=layer.cross_attention, kv=cross: cross_attention(m, y, *kv))
             x = residual(layer.residuals[2], x, layer.feed_forward)
         logits = self.model.output(norm(self.model.decoder.norm, x))
