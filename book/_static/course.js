@@ -1,7 +1,30 @@
-// The few things that need a script: a filter for the pitfalls, and the questions to look at again.
+// The few things that need a script: a filter for the pitfalls, the questions to look at again, and wide formulas that a
+// keyboard can scroll.
+// A page opened from a folder may not read other pages: search shows their titles, without the lines around a hit.
+if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
+// Paper is light.
+let screenTheme;
+window.addEventListener("beforeprint", () => {
+  screenTheme = document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = "light";
+});
+window.addEventListener("afterprint", () => { document.documentElement.dataset.theme = screenTheme; });
+
 document.addEventListener("DOMContentLoaded", () => {
   for (const place of document.querySelectorAll("[data-course-filter]")) filter(place);
   for (const place of document.querySelectorAll("[data-course-missed]")) listMissed(place);
+});
+
+window.addEventListener("load", () => {
+  const reachable = () => {
+    for (const formula of document.querySelectorAll("mjx-container[display]")) {
+      if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+      else formula.removeAttribute("tabindex");
+    }
+  };
+  window.MathJax?.startup?.promise?.then(reachable);
+  window.addEventListener("resize", reachable);
 });
 
 function filter(place) {
