@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.multi_head import MultiHeadAttention, merge_heads, split_heads
 
-SHORT = 128
+SHORT = 32
 """Up to this many keys, on a CPU, three plain matrix operations are faster than the fused kernel."""
 
 

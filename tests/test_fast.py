@@ -24,7 +24,7 @@ SMALL = TransformerConfig(vocab_size=17, d_model=6, n_heads=3, d_ff=11, n_layers
 
 @pytest.fixture(params=["plain", "kernel"])
 def form(request, monkeypatch):
-    monkeypatch.setattr(fast_attention, "SHORT", 128 if request.param == "plain" else 0)
+    monkeypatch.setattr(fast_attention, "SHORT", 32 if request.param == "plain" else 0)
     return request.param
 
 
@@ -230,7 +230,7 @@ def test_fused_attention_equals_the_simple_one_with_gradients(sizes, kernel, see
     )
     mask = torch.rand(batch, 1, q_len, k_len) > 0.5
     mask[0, 0, 0] = False
-    before, fast_attention.SHORT = fast_attention.SHORT, 0 if kernel else 128
+    before, fast_attention.SHORT = fast_attention.SHORT, 0 if kernel else 32
     try:
         mine = fused_attention(query, key, value, mask)
         theirs, _ = scaled_dot_product_attention(query, key, value, mask)
