@@ -98,7 +98,7 @@ SOFT_LOOKUP = Exercise(
     reference=soft_lookup,
     starter=starter_soft_lookup,
     cases=lambda: [
-        case(torch.tensor([0.0, 0.0]), torch.eye(2), torch.tensor([[10.0], [20.0]]), about="a query of zeros"),
+        case(torch.tensor([1.0, 0.0]), torch.eye(2), torch.tensor([[10.0], [20.0]]), about="two keys"),
         _one_query(2, 3, 5, "three keys"),
         _one_query(7, 5, 3, "seven features", seed=3),
         _one_query(3, 3, 3, "all sizes equal", seed=6),
@@ -139,6 +139,12 @@ SOFT_LOOKUP = Exercise(
             _lookup(weigh=lambda s: s),
             "Raw scores are not weights: they may be negative, and their sum is anything. What turns numbers into "
             "positive ones that sum to 1?",
+        ),
+        Mistake(
+            "no-softmax-divided-by-the-number-of-keys",
+            _lookup(weigh=lambda s: s / len(s)),
+            "You use the scores as weights and divide by their number. That sum is anything, and scores may be "
+            "negative: what turns numbers into positive ones that sum to 1?",
         ),
         Mistake(
             "exp-without-sum",
@@ -433,6 +439,16 @@ ADDITIVE_SCORE = Exercise(
             "its size 1?",
         ),
         Mistake(
+            "query-left-out",
+            _additive(lambda q, k: torch.tanh(k).expand(-1, q.shape[1], -1, -1)),
+            "The queries make no difference: every row of your table is the same. Both projections go into the tanh.",
+        ),
+        Mistake(
+            "key-left-out",
+            _additive(lambda q, k: torch.tanh(q).expand(-1, -1, k.shape[2], -1)),
+            "The keys make no difference: every column of your table is the same. Both projections go into the tanh.",
+        ),
+        Mistake(
             "pairs-by-position",
             lambda query, key, w_q, w_k, v: torch.tanh(query @ w_q + key @ w_k) @ v,
             "Query i meets only key i, if the lengths agree at all. Every query must meet *every* key: give each of "
@@ -554,10 +570,10 @@ def with_a_broadcast_and_a_sum(query, key, value):
     return (weights[..., None] * value[:, :, None]).sum(dim=-2)
 
 
-def _letters(score, mix):
+def _letters(score, mix, scale=math.sqrt):
     def implementation(query, key, value):
         scores = torch.einsum(score, query, key)
-        weights = (scores / math.sqrt(query.shape[-1])).softmax(dim=-1)
+        weights = (scores / scale(query.shape[-1])).softmax(dim=-1)
         return torch.einsum(mix, weights, value)
 
     return implementation
@@ -643,6 +659,27 @@ EINSUM = Exercise(
     mistakes=(
         *(Mistake(name, _letters(score, MIX), message) for name, (score, message) in _SCORE_SLIPS.items()),
         *(Mistake(name, _letters(SCORE, mix), message) for name, (mix, message) in _MIX_SLIPS.items()),
+        Mistake(
+            "keys-not-summed",
+            _letters(SCORE, "bhqk,bhkv->bhqkv"),
+            "The keys are still there: your output has an axis for them. Leave their letter out after the arrow, and "
+            "einsum sums over it.",
+        ),
+        Mistake(
+            "heads-summed",
+            _letters(SCORE, "bhqk,bhkv->bqv"),
+            "Your output has lost its heads: a letter that is missing after the arrow is summed over.",
+        ),
+        Mistake(
+            "no-scale",
+            _letters(SCORE, MIX, scale=lambda d_k: 1.0),
+            "The strings are right; the division by √d_k, which was there, is gone.",
+        ),
+        Mistake(
+            "divides-by-d-k",
+            _letters(SCORE, MIX, scale=lambda d_k: d_k),
+            "The strings are right; the scores are divided by d_k where √d_k stood.",
+        ),
         Mistake(
             "both-the-wrong-way-round",
             _letters("bhqd,bhkd->bhkq", "bhkq,bhkv->bhqv"),
@@ -743,6 +780,16 @@ def _softmax_at_the_end(query, key, value, mask=None):
     return (scores @ value).softmax(dim=-1), scores
 
 
+def _unpacks_three_sizes(query, key, value, mask=None):
+    _batch, _q_len, d_k = query.shape
+    weights = (_dots(query, key) / math.sqrt(d_k)).softmax(dim=-1)
+    return weights @ value, weights
+
+
+def _hides_the_future(scores):
+    return scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -math.inf).softmax(dim=-1)
+
+
 def _scaled_after_the_softmax(query, key, value, mask=None):
     weights = _softmax(_dots(query, key)) / math.sqrt(query.shape[-1])
     return weights @ value, weights
@@ -754,7 +801,7 @@ SCALED_DOT_PRODUCT = Exercise(
     task="Return (output, weights): softmax(Q Kᵀ / √d_k) V and the softmax itself, for any number of leading axes.",
     reference=scaled_dot_product_attention,
     cases=lambda: [
-        case(torch.zeros(1, 2), torch.eye(2), torch.tensor([[10.0], [20.0]]), about="a query of zeros"),
+        case(torch.tensor([[1.0, 0.0]]), torch.eye(2), torch.tensor([[10.0], [20.0]]), about="one query, two keys"),
         _queries((), 3, 5, 7, 2, "one sentence, without a batch axis"),
         _queries((2,), 3, 7, 5, 11, "a batch of two", seed=3),
         _queries((2, 3), 5, 7, 11, 13, "two sentences, three heads", seed=6),
@@ -927,6 +974,18 @@ SCALED_DOT_PRODUCT = Exercise(
             "axes have other numbers: count from the end.",
         ),
         Mistake(
+            "three-axes-only",
+            _attend(score=lambda q, k: torch.bmm(q, k.transpose(1, 2)), mix=lambda w, k, v: torch.bmm(w, v)),
+            "Right for (batch, tokens, features) alone: `bmm` and axes 1 and 2 need three axes exactly. With `@` and "
+            "axes counted from the end, any number may stand in front.",
+        ),
+        Mistake(
+            "unpacks-three-sizes",
+            _unpacks_three_sizes,
+            "You unpack exactly three sizes from the shape. Here there may be two axes, or four: `query.shape[-1]` "
+            "is the width in any case.",
+        ),
+        Mistake(
             "permutes-three-axes",
             _attend(score=lambda q, k: q @ k.permute(0, 2, 1)),
             "Written `permute(0, 2, 1)`, it needs three axes exactly. Swap the last two, however many there are: "
@@ -965,6 +1024,12 @@ SCALED_DOT_PRODUCT = Exercise(
             "mixes-the-keys",
             _attend(mix=lambda w, k, v: w @ k),
             "You mix the *keys*. They are there to be compared; what is handed out are the values.",
+        ),
+        Mistake(
+            "causal-mask",
+            _attend(weigh=_hides_the_future),
+            "You hide the keys that stand after the query. That is a causal mask (chapter 05); here every query sees "
+            "every key.",
         ),
         Mistake(
             "hard-choice",
@@ -1310,6 +1375,7 @@ _SCALES = {
     "root of q_len": _root(lambda q, k, v: q.shape[1]),
     "root of d_v": _root(lambda q, k, v: v.shape[-1]),
     "k_len": lambda s, q, k, v: s / k.shape[1],
+    "times root of d_k": lambda s, q, k, v: s * math.sqrt(q.shape[-1]),
 }
 _AXES = {"": -1, "queries": 1, "sentences": 0}
 _OPEN = {
@@ -1320,6 +1386,7 @@ _OPEN = {
     "root of q_len": "the number of queries has nothing to do with the spread of a score;",
     "root of d_v": "the values take no part in the scores;",
     "k_len": "a score is a sum over features: neither the number of keys nor a missing root fits;",
+    "times root of d_k": "multiplied, the spread of the scores grows where it should shrink;",
     "queries": "add up the rows of `weights`, then its columns: which sum to 1?",
     "sentences": "axis 0 of the scores is the batch: do sentences share their attention?",
 }
@@ -1449,7 +1516,6 @@ def _blocks(
     running=torch.maximum,
     finish=lambda mixed, total: mixed / total,
     keep=lambda key, block_size: key.shape[-2],
-    carry=True,
 ):
     def implementation(query, key, value, block_size):
         largest = total = mixed = None
@@ -1462,7 +1528,7 @@ def _blocks(
             new = found if largest is None else running(largest, found)
             exps = (scores - new).exp()
             sums, mixes = exps.sum(dim=-1, keepdim=True), exps @ values
-            if largest is None or not carry:
+            if largest is None:
                 total, mixed = sums, mixes
             else:
                 shrink = factor(largest, new)
@@ -1482,12 +1548,32 @@ def _no_maximum(query, key, value, block_size):
     return mixed / total
 
 
+def _one_maximum_for_all(query, key, value, block_size):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    exps = (scores - scores.max()).exp()
+    return exps @ value / exps.sum(dim=-1, keepdim=True)
+
+
 def _own_softmax(join, scale=lambda q: math.sqrt(q.shape[-1])):
     def implementation(query, key, value, block_size):
         outputs = []
         for keys, values in zip(key.split(block_size, dim=-2), value.split(block_size, dim=-2), strict=True):
             outputs.append((query @ keys.transpose(-2, -1) / scale(query)).softmax(dim=-1) @ values)
         return join(torch.stack(outputs))
+
+    return implementation
+
+
+def _shared(size):
+    """Join the blocks' own outputs by a softmax over a size of each block; the right size is the logsumexp."""
+
+    def implementation(query, key, value, block_size):
+        outputs, sizes = [], []
+        for keys, values in zip(key.split(block_size, dim=-2), value.split(block_size, dim=-2), strict=True):
+            scores = query @ keys.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            outputs.append(scores.softmax(dim=-1) @ values)
+            sizes.append(size(scores))
+        return (torch.stack(sizes).softmax(dim=0)[..., None] * torch.stack(outputs)).sum(dim=0)
 
     return implementation
 
@@ -1524,10 +1610,34 @@ IN_BLOCKS = Exercise(
             "largest score so far and subtract it.",
         ),
         Mistake(
+            "one-maximum-for-all",
+            _one_maximum_for_all,
+            "You subtract one maximum, the largest score of all queries. A query whose scores lie far below gets 0 "
+            "divided by 0: each query (row) needs its own maximum.",
+        ),
+        Mistake(
             "mean-of-the-blocks",
             _own_softmax(lambda outputs: outputs.mean(dim=0)),
             "Each block has a softmax of its own, and you average the blocks. A block full of bad matches then counts "
             "as much as a block of good ones. What says how much a block deserves?",
+        ),
+        Mistake(
+            "mean-by-block-length",
+            _shared(lambda scores: torch.full_like(scores[..., 0], math.log(scores.shape[-1]))),
+            "Each block has a softmax of its own, and counts by the number of its keys. But a block full of bad "
+            "matches deserves less: its share is the sum of its exponentials.",
+        ),
+        Mistake(
+            "shares-by-the-largest-score",
+            _shared(lambda scores: scores.amax(dim=-1)),
+            "Each block counts by its *largest* score. Its share is the sum of *all* its exponentials: two good "
+            "matches deserve more than one.",
+        ),
+        Mistake(
+            "best-block-only",
+            _shared(lambda scores: scores.logsumexp(dim=-1) * 1e9),
+            "Each query takes its best block and forgets the others. All blocks count, each by the sum of its "
+            "exponentials.",
         ),
         Mistake(
             "sum-of-the-blocks",
@@ -1537,7 +1647,7 @@ IN_BLOCKS = Exercise(
         ),
         Mistake(
             "last-block-only",
-            _blocks(carry=False),
+            _own_softmax(lambda outputs: outputs[-1]),
             "Only the last block is left in your answer: what came before is overwritten, not added to.",
         ),
         Mistake(
