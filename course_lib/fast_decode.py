@@ -72,7 +72,7 @@ class CacheState:
 
     def reorder(self, parents: Int[Tensor, "batch new_beam"]) -> "CacheState":
         """New beam j of a sentence goes on from its old beam parents[:, j]."""
-        return replace(self, visible=self.visible[torch.arange(len(parents))[:, None], parents])
+        return replace(self, visible=self.visible[torch.arange(len(parents), device=parents.device)[:, None], parents])
 
     def keep(self, sentences: Tensor) -> "CacheState":
         """Go on with these sentences only (indices, or one boolean for each)."""

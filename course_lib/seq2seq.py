@@ -111,7 +111,7 @@ class RecurrentState:
 
     def reorder(self, parents: Int[Tensor, "batch new_beam"]) -> "RecurrentState":
         """New beam j of a sentence goes on from its old beam parents[:, j]."""
-        return replace(self, hidden=self.hidden[torch.arange(len(parents))[:, None], parents])
+        return replace(self, hidden=self.hidden[torch.arange(len(parents), device=parents.device)[:, None], parents])
 
     def keep(self, sentences: Tensor) -> "RecurrentState":
         """Go on with these sentences only (indices, or one boolean for each)."""

@@ -136,7 +136,7 @@ class PrefixState:
 
     def reorder(self, parents: Int[Tensor, "batch new_beam"]) -> "PrefixState":
         """New beam j of a sentence goes on from its old beam parents[:, j]."""
-        return replace(self, tokens=self.tokens[torch.arange(len(parents))[:, None], parents])
+        return replace(self, tokens=self.tokens[torch.arange(len(parents), device=parents.device)[:, None], parents])
 
     def keep(self, sentences: Tensor) -> "PrefixState":
         """Go on with these sentences only (indices, or one boolean for each)."""
