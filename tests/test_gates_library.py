@@ -8,9 +8,10 @@ from tools.gates import library, links, pages
 
 FLOORS = {"tokens": 0, "masks": 1, "model": 2, "figures": 3, "exercises": 4}
 WHOLE = {
+    "__init__.py": "__version__ = ''\n",
     "tokens.py": '"""Ids."""\n',
     "masks.py": 'from course_lib.tokens import PAD\n\n\ndef hide(x):\n    """Hide x.\n\n    >>> hide(1)\n    """\n',
-    "model.py": "import course_lib.masks\nfrom course_lib import tokens\n",
+    "model.py": "import course_lib.masks\nfrom course_lib import __version__, tokens\n",
     "figures/__init__.py": "from course_lib.figures.draw import line\n",
     "figures/draw.py": "import math\n",
     "exercises/__init__.py": "from course_lib.model import Model\n",
