@@ -6,23 +6,33 @@ from torch import Tensor, nn
 from course_lib.attention import scaled_dot_product_attention
 
 
-def split_heads(x: Float[Tensor, "batch seq_len d_model"], n_heads: int) -> Float[Tensor, "batch n_heads seq_len d_k"]:
-    """Cut the last axis into `n_heads` slices of d_k = d_model / n_heads features, and put the heads before the tokens.
+def split_heads(
+    x: Float[Tensor, "batch seq_len d_model"],
+    n_heads: int,
+) -> Float[Tensor, "batch n_heads seq_len d_k"]:
+    """Cut the last axis into n_heads slices, and put the heads before the tokens.
 
-    ValueError when d_model is no multiple of n_heads.
+    A slice is d_k = d_model / n_heads features wide. ValueError when that is no
+    whole number.
 
     >>> import torch
-    >>> split_heads(torch.arange(8.0).view(1, 2, 4), n_heads=2)[0, 0]    # head 0: the first two features of each token
+    >>> x = torch.arange(8.0).view(1, 2, 4)
+    >>> split_heads(x, n_heads=2)[0, 0]    # head 0: two features of each token
     tensor([[0., 1.],
             [4., 5.]])
     """
     batch, seq_len, d_model = x.shape
     if d_model % n_heads:
-        raise ValueError(f"expected a last axis divisible by n_heads={n_heads}, got {d_model} features: change one")
+        raise ValueError(
+            f"expected a last axis divisible by n_heads={n_heads}, got {d_model} "
+            "features: choose another number of heads"
+        )
     return x.view(batch, seq_len, n_heads, d_model // n_heads).transpose(1, 2)
 
 
-def merge_heads(x: Float[Tensor, "batch n_heads seq_len d_v"]) -> Float[Tensor, "batch seq_len d_model"]:
+def merge_heads(
+    x: Float[Tensor, "batch n_heads seq_len d_v"],
+) -> Float[Tensor, "batch seq_len d_model"]:
     """Undo `split_heads`: lay the heads side by side again, head 0 first.
 
     >>> import torch
@@ -34,12 +44,14 @@ def merge_heads(x: Float[Tensor, "batch n_heads seq_len d_v"]) -> Float[Tensor, 
 
 
 class MultiHeadAttention(nn.Module):
-    """Concat(head_1 … head_h) W_O with head_i = Attention(Q W_Q^i, K W_K^i, V W_V^i).
+    """Concat(head_1 … head_h) W_O, head_i = Attention(Q W_Q^i, K W_K^i, V W_V^i).
 
-    `w_q`, `w_k`, `w_v` hold the projections of all heads side by side. Self-attention passes one tensor three
-    times; cross-attention passes the target as `query` and the memory as `key` and `value`. `mask` is boolean,
-    True = may attend, and broadcasts to (batch, n_heads, q_len, k_len). ValueError when d_model is no multiple of
-    n_heads. Source: Vaswani et al. 2017, section 3.2.2 (there without biases).
+    `w_q`, `w_k`, `w_v` hold the projections of all heads side by side.
+    Self-attention passes one tensor three times; cross-attention passes the target
+    as `query` and the memory as `key` and `value`. `mask` is boolean, True = may
+    attend, and broadcasts to (batch, n_heads, q_len, k_len). ValueError when
+    d_model is no multiple of n_heads.
+    Source: Vaswani et al. 2017, section 3.2.2 (there without biases).
 
     >>> import torch
     >>> attention = MultiHeadAttention(d_model=8, n_heads=2)
@@ -53,8 +65,8 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         if n_heads < 1 or d_model % n_heads:
             raise ValueError(
-                f"expected d_model divisible by n_heads, got d_model={d_model} and n_heads={n_heads}: "
-                "every head takes d_model / n_heads features"
+                f"expected d_model divisible by n_heads, got d_model={d_model} and "
+                f"n_heads={n_heads}: every head takes d_model / n_heads features"
             )
         self.n_heads = n_heads
         self.w_q = nn.Linear(d_model, d_model, bias)
@@ -68,7 +80,10 @@ class MultiHeadAttention(nn.Module):
         key: Float[Tensor, "batch k_len d_model"],
         value: Float[Tensor, "batch k_len d_model"],
         mask: Bool[Tensor, "..."] | None = None,
-    ) -> tuple[Float[Tensor, "batch q_len d_model"], Float[Tensor, "batch n_heads q_len k_len"]]:
+    ) -> tuple[
+        Float[Tensor, "batch q_len d_model"],
+        Float[Tensor, "batch n_heads q_len k_len"],
+    ]:
         q = split_heads(self.w_q(query), self.n_heads)
         k = split_heads(self.w_k(key), self.n_heads)
         v = split_heads(self.w_v(value), self.n_heads)
