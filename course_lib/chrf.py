@@ -31,6 +31,7 @@ def chrf_counts(hypothesis: str, reference: str, char_order: int = 6, word_order
 
 
 def squeeze(text: str) -> str:
+    """The text without its spaces."""
     return "".join(text.split())
 
 

@@ -48,6 +48,7 @@ class Verb:
 
 
 def read_nouns() -> dict[str, Noun]:
+    """All nouns of the tables, by their English word."""
     nouns = {}
     for kind, rows in lexicon.NOUNS.items():
         for row in rows.split(";"):

@@ -77,6 +77,7 @@ def place_adjunct(place: Place, definite: bool = False) -> Adjunct:
 
 
 def time_adjunct(ko: str, en: str) -> Adjunct:
+    """매일 / every day: one Korean word, one or more English ones."""
     node = object()
     return Adjunct("time", [(ko, node)], [(word, node) for word in en.split("_")])
 
@@ -177,6 +178,7 @@ def spell_en_verb(clause: Clause) -> list[Word]:
 
 
 def spell_en_clause(clause: Clause, adjunct_order: tuple[str, ...] = EN_ORDER) -> list[Word]:
+    """Subject, verb, object, what is quoted, adjuncts; without the noun that a relative clause describes."""
     words = spell_en_phrase(clause.subject) if clause.gap != "subject" else []
     words += spell_en_verb(clause)
     if clause.object and clause.gap != "object":

@@ -6,6 +6,7 @@ A verb lists the objects it takes. That is what makes a homonym readable from it
 
 
 def words(row: str) -> tuple[str, ...]:
+    """The words of a row."""
     return tuple(row.split())
 
 

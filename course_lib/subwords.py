@@ -179,6 +179,7 @@ def to_text(data: bytes) -> str:
 
 
 def write_json(path: str | Path, data: dict) -> None:
+    """Write a file under another name, then give it its own: nobody ever reads half of it."""
     path = Path(path)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
     temporary.write_text(json.dumps(data, indent=0), encoding="ascii")
@@ -186,6 +187,7 @@ def write_json(path: str | Path, data: dict) -> None:
 
 
 def read_json(path: str | Path) -> dict:
+    """The object that a JSON file holds."""
     try:
         data = json.loads(Path(path).read_bytes())
     except (ValueError, RecursionError) as error:
@@ -207,6 +209,7 @@ def checked_model(vocab: object, merges: object, specials: object) -> tuple[dict
 
 
 def listed(merges: object) -> list:
+    """The merges, if they are a list of strings or lists."""
     if not isinstance(merges, list) or not all(isinstance(merge, (str, list)) for merge in merges):
         raise ValueError(f"expected a list of merges, got {str(merges)[:60]}: the file is broken")
     return merges

@@ -74,6 +74,7 @@ def import_tokenizers(path: str | Path) -> BPE | ByteBPE:
 
 
 def kind_of(data: dict, path: str | Path) -> type[BPE | ByteBPE]:
+    """The class that splits texts as the file's pre-tokenizer does."""
     splitter = data.get("pre_tokenizer") or {}
     suffix = data["model"].get("end_of_word_suffix")
     if not isinstance(splitter, dict):
@@ -97,6 +98,7 @@ def ordinary_tokens(kind: type[BPE | ByteBPE], vocab: dict[str, int]) -> set[str
 
 
 def refuse(path: str | Path, expected: str, got: object) -> None:
+    """Say what the file would have to have, what it has, and what to do."""
     raise ValueError(
         f"expected {expected} in {path}, got {str(got)[:90]}: course_lib would encode otherwise, "
         "so use the `tokenizers` library for this file"

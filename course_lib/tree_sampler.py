@@ -24,6 +24,7 @@ KINDS = {"simple": 48, "relative": 18, "because": 12, "quote": 11, "coordination
 
 
 def is_held_out(verb: Verb, noun: Noun) -> bool:
+    """True for the pairs that training never shows."""
     return (verb.base, noun.en) in lexicon.HELD_OUT_PAIRS
 
 

@@ -87,4 +87,5 @@ def tags_of(tree: Clause | Because | Coordination, kind: str, ko: list[Word], en
 
 
 def lexical(tag: str, word: str, words: set[str]) -> set[str]:
+    """The tag, alone and with the word, if the word is one of `words`."""
     return {tag, f"{tag}:{word}"} if word in words else set()

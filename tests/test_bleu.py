@@ -4,13 +4,11 @@ import random
 
 import generated
 import pytest
-from doctests import run_doctests
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-from course_lib import bleu, bleu_tokenizers, chrf
 from course_lib.bleu import (
     BleuStatistics,
     bleu_score,
@@ -26,11 +24,6 @@ from course_lib.chrf import corpus_chrf, sentence_chrf
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=9)
 PUNCTUATED = st.text(st.sampled_from("ab1 ,.-'&;\"()<>/\n\t quot&amp;ltskipped>éß。한"), max_size=40)
-
-
-@pytest.mark.parametrize("module", [bleu, bleu_tokenizers, chrf])
-def test_doctests(module):
-    run_doctests(module)
 
 
 # --- by hand ---------------------------------------------------------------------------------------------------------

@@ -11,11 +11,9 @@ import generated
 import pytest
 import tiktoken
 import tokenizers
-from doctests import run_doctests
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_lib import bpe, bpe_fast, byte_bpe, subwords, tokenizer_files
 from course_lib.bpe import BPE, BYTES, MARK, apply_merges, merge, pair_counts, train_bpe, word_symbols
 from course_lib.bpe_fast import WordCache
 from course_lib.byte_bpe import BYTE_ORDER, CHARACTER_OF, ByteBPE
@@ -47,11 +45,6 @@ def byte_level(course_texts):
 
 def texts_of(frequencies):
     return [word for word, frequency in frequencies.items() for _ in range(frequency)]
-
-
-@pytest.mark.parametrize("module", [bpe, bpe_fast, byte_bpe, subwords, tokenizer_files])
-def test_doctests(module):
-    run_doctests(module)
 
 
 # --- by hand ---------------------------------------------------------------------------------------------------------

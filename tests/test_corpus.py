@@ -7,12 +7,11 @@ from random import Random
 
 import generated
 import pytest
-from doctests import run_doctests
 from english_rules import MANY, ONE, is_sentence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib import corpus, dictionary, grammar, lexicon, tree_sampler
+from course_lib import corpus, grammar, lexicon, tree_sampler
 from course_lib.corpus import Corpus, Sentence, course_corpus, read_pairs, tagged
 from course_lib.dictionary import INTRANSITIVE_VERBS, NOUN, SPEECH_VERBS, TRANSITIVE_VERBS
 from course_lib.morphology import ENDINGS, conjugate, romanize
@@ -31,11 +30,6 @@ def course():
 @pytest.fixture(scope="module")
 def garden():
     return generated.course(seed=1, n_train=8000, garden_path=True)
-
-
-@pytest.mark.parametrize("module", [corpus, grammar, tree_sampler, dictionary])
-def test_doctests(module):
-    run_doctests(module)
 
 
 def test_sizes(course):

@@ -13,7 +13,7 @@ BUILDING = (
         *("attention", "masks", "multi_head", "positional_encoding", "layer_norm", "probes"),
         *("bpe", "bpe_fast", "byte_bpe", "subwords", "tokenizer_files"),
         *("corpus", "dictionary", "grammar", "lexicon", "morphology", "tree_sampler", "tree_tags"),
-        *("batching", "multi30k", "bleu", "bleu_tokenizers", "chrf"),
+        *("batching", "multi30k", "bleu", "bleu_fast", "bleu_tokenizers", "chrf"),
     ),
     ("encoder", "decoder", "seq2seq", "image_attention"),
     ("transformer", "modern", "language_model"),
