@@ -28,14 +28,13 @@ def scaled_dot_product_attention(
     """
     d_k = query.shape[-1]
     if key.shape[-1] != d_k:
-        raise ValueError(
-            f"expected keys as wide as the queries, got d_k {d_k} and {key.shape[-1]}: project both to one width"
-        )
+        raise ValueError(f"expected keys of width d_k = {d_k}, got {key.shape[-1]}: project both to one width")
     if value.shape[-2] != key.shape[-2]:
         raise ValueError(
             f"expected one value for each of the {key.shape[-2]} keys, got {value.shape[-2]}: "
             "make keys and values from the same tokens"
         )
-    scores = (query / math.sqrt(d_k)) @ key.transpose(-2, -1)  # before the product: float16 ends at 65504
+    # Divided before the product: unscaled scores may be too large for float16.
+    scores = (query / math.sqrt(d_k)) @ key.transpose(-2, -1)
     weights = masked_softmax(scores, mask)
     return weights @ value, weights
