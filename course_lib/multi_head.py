@@ -10,7 +10,7 @@ def split_heads(
     x: Float[Tensor, "batch seq_len d_model"],
     n_heads: int,
 ) -> Float[Tensor, "batch n_heads seq_len d_k"]:
-    """Cut the last axis into n_heads slices, and put the heads before the tokens.
+    """Cut the last axis into n_heads slices; put the heads before the tokens.
 
     A slice is d_k = d_model / n_heads features wide. ValueError when that is no
     whole number.
@@ -24,8 +24,8 @@ def split_heads(
     batch, seq_len, d_model = x.shape
     if d_model % n_heads:
         raise ValueError(
-            f"expected a last axis divisible by n_heads={n_heads}, got {d_model} "
-            "features: choose another number of heads"
+            f"expected a last axis divisible by n_heads={n_heads}, "
+            f"got {d_model} features: choose another number of heads"
         )
     return x.view(batch, seq_len, n_heads, d_model // n_heads).transpose(1, 2)
 
@@ -44,13 +44,14 @@ def merge_heads(
 
 
 class MultiHeadAttention(nn.Module):
-    """Concat(head_1 … head_h) W_O, head_i = Attention(Q W_Q^i, K W_K^i, V W_V^i).
+    """Several heads of attention side by side, mixed by W_O.
 
+    Concat(head_1 … head_h) W_O, head_i = Attention(Q W_Q^i, K W_K^i, V W_V^i);
     `w_q`, `w_k`, `w_v` hold the projections of all heads side by side.
-    Self-attention passes one tensor three times; cross-attention passes the target
-    as `query` and the memory as `key` and `value`. `mask` is boolean, True = may
-    attend, and broadcasts to (batch, n_heads, q_len, k_len). ValueError when
-    d_model is no multiple of n_heads.
+    Self-attention passes one tensor three times; cross-attention passes the
+    target as `query` and the memory as `key` and `value`. `mask` is boolean
+    (True = may attend) and broadcasts to (batch, n_heads, q_len, k_len).
+    ValueError when d_model is no multiple of n_heads.
     Source: Vaswani et al. 2017, section 3.2.2 (there without biases).
 
     >>> import torch
@@ -65,8 +66,9 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         if n_heads < 1 or d_model % n_heads:
             raise ValueError(
-                f"expected d_model divisible by n_heads, got d_model={d_model} and "
-                f"n_heads={n_heads}: every head takes d_model / n_heads features"
+                "expected d_model divisible by n_heads, "
+                f"got d_model={d_model} and n_heads={n_heads}: "
+                "every head takes d_model / n_heads features"
             )
         self.n_heads = n_heads
         self.w_q = nn.Linear(d_model, d_model, bias)
