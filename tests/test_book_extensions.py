@@ -184,7 +184,7 @@ def test_a_pitfall_shows_what_it_says(row):
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
 def test_a_pitfall_is_complete(row):
     assert {"id", "chapter", "severity", "mistake", "instead", "shows", "code"} <= row.keys()
-    assert row.keys() <= {"id", "chapter", "severity", "mistake", "instead", "shows", "code", "exercise"}
+    assert row.keys() <= {"id", "chapter", "severity", "mistake", "instead", "shows", "code", "exercise", "section"}
     assert re.fullmatch(r"[a-z0-9-]+", row["id"])
     assert row["chapter"] in PLANNED
     assert row["severity"] in page_data.SEVERITY

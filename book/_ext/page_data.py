@@ -38,7 +38,8 @@ def pitfalls(env: BuildEnvironment) -> str:
 def pitfall(row: dict) -> str:
     """The Markdown of one row."""
     check = f' `check("{row["exercise"]}", …)` recognizes it.' if "exercise" in row else ""
-    chapter = f"[chapter {row['chapter'][:2]}](/chapters/{row['chapter']}.ipynb#pitfalls-measured)"
+    section = row.get("section", "pitfalls-measured")
+    chapter = f"[chapter {row['chapter'][:2]}](/chapters/{row['chapter']}.ipynb#{section})"
     return f"""(pitfall-{row["id"]})=
 ### {row["mistake"]}
 
