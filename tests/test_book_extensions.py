@@ -1,6 +1,7 @@
 """The book's own extensions: alerts, the map, the pages written from data, formulas without a network."""
 
 import json
+import os
 import re
 import sys
 from importlib import import_module
@@ -11,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 import torch
 import yaml
+from browser import find_chromium, launch
 from bs4 import BeautifulSoup
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
@@ -259,3 +261,70 @@ def test_formulas_without_the_package(monkeypatch):
     monkeypatch.setattr(offline_math, "find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match="expected the package sphinx-mathjax-offline, got none: install"):
         offline_math.source()
+
+
+# The script of the pages
+
+FILTERED = """<section><h1>Pitfalls</h1><div data-course-filter></div>
+<section id=masks><h2>Masks</h2><section id=a><h3>Half precision overflows</h3></section>
+<section id=b><h3>The diagonal</h3></section></section>
+<section id=heads><h2>Heads</h2><section id=c><h3>Half the features</h3></section></section></section>"""
+MISSED = "<div data-course-missed hidden><p>Look at these again</p></div>"
+
+
+@pytest.fixture
+def open_page(tmp_path):
+    """Opens a page with the book's script, in a browser of its own."""
+    if find_chromium() is None and not os.environ.get("CI"):
+        pytest.skip("there is no Chromium here (CI insists on it)")
+    script = f"<script>DOCUMENTATION_OPTIONS = {{}};{(BOOK / '_static' / 'course.js').read_text('utf-8')}</script>"
+    with launch() as browser:
+
+        def new(body: str):
+            path = tmp_path / "page.html"
+            path.write_text(f"<!doctype html><title>Page</title>{script}{body}", encoding="utf-8")
+            page = browser.new_page()
+            page.goto(path.as_uri())
+            return page
+
+        yield new
+
+
+def test_the_filter_keeps_rows_with_all_words(open_page):
+    page = open_page(FILTERED)
+
+    def visible() -> list[str]:
+        return [name for name in ("masks", "a", "b", "heads", "c") if page.locator(f"#{name}").is_visible()]
+
+    box, count = page.get_by_label("Filter by words"), page.get_by_role("status")
+    assert count.inner_text() == "3 mistakes"
+    box.focus()
+    page.keyboard.type("HALF")
+    assert visible() == ["masks", "a", "heads", "c"]
+    page.keyboard.type(" overflows")
+    assert visible() == ["masks", "a"], "a chapter without a row that fits is hidden with its heading"
+    assert count.inner_text() == "1 of 3 mistakes"
+    box.fill("nothing of the kind")
+    assert visible() == []
+    box.fill("")
+    assert visible() == ["masks", "a", "b", "heads", "c"]
+
+
+def test_missed_questions_are_listed_with_a_link_to_each(open_page):
+    page = open_page(MISSED)
+    assert not page.get_by_text("Look at these again").is_visible()
+    kept = {"masks.empty_row": "/book/chapters/05_masks.html", "bad.entry": "javascript:alert(1)", "worse": 7}
+    links = page.locator("[data-course-missed] a")
+    keep = "kept => localStorage.setItem('transformer-course-missed', JSON.stringify(kept))"
+    for _ in range(20):  # a browser writes down what it keeps in time
+        page.evaluate(keep, kept)
+        page.reload()
+        if links.count():
+            break
+    assert links.count() == 1
+    assert links.first.get_attribute("href") == "/book/chapters/05_masks.html#quiz-masks-empty-row"
+    assert links.first.inner_text() == "masks: empty row"
+    page.evaluate("localStorage.setItem('transformer-course-missed', 'no JSON')")
+    page.wait_for_timeout(500)
+    page.reload()
+    assert not page.get_by_text("Look at these again").is_visible()
