@@ -155,7 +155,7 @@ def test_any_local_file_is_refused(tmp_path, data, compressed):
         (tmp_path / name).write_bytes(text)
     (tmp_path / "train.de").unlink()
     (tmp_path / "train.de.gz").write_bytes(gzip.compress(data) if compressed else data)
-    with pytest.raises(ValueError, match="^expected "):
+    with pytest.raises(ValueError, match=r"^expected "):
         multi30k(tmp_path)
 
 
