@@ -37,7 +37,7 @@ QUESTIONS = [
     ),
     Question(
         id="multi_head.why_several",
-        text="A token must learn who stands before it *and* who stands after it. Why does one head fail?",
+        text="A token must learn who stands before it and who stands after it. Why does one head fail?",
         options=[
             Option(
                 "It has one softmax, so it returns one mean, and a mean does not tell who came from where",
@@ -180,7 +180,7 @@ QUESTIONS = [
             Option(
                 "the first d_k features",
                 False,
-                "The input is not cut. Cut is the *projected* vector, and each of its features is a mix of all inputs.",
+                "The input is not cut. Cut is the projected vector, and each of its features is a mix of all inputs.",
             ),
             Option(
                 "the features that W_O assigns to it",
