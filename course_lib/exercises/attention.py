@@ -1514,6 +1514,7 @@ def _blocks(
     shrink_mixed=True,
     factor=lambda old, new: (old - new).exp(),
     running=torch.maximum,
+    first=-math.inf,
     finish=lambda mixed, total: mixed / total,
     keep=lambda key, block_size: key.shape[-2],
 ):
@@ -1525,7 +1526,7 @@ def _blocks(
             values = value[..., start : min(start + block_size, end), :]
             scores = query @ keys.transpose(-2, -1) / scale(query)
             found = scores.amax(dim=-1, keepdim=True)
-            new = found if largest is None else running(largest, found)
+            new = found.clamp(min=first) if largest is None else running(largest, found)
             exps = (scores - new).exp()
             sums, mixes = exps.sum(dim=-1, keepdim=True), exps @ values
             if largest is None:
@@ -1590,17 +1591,24 @@ def _blocks_case(lead, q_len, k_len, d_k, d_v, block_size, about, scale=1.0, see
 IN_BLOCKS = Exercise(
     id="attention.in_blocks",
     title="Attention without the table",
-    task="Compute the output of scaled dot-product attention while reading block_size keys at a time; no tensor of "
-    "shape (q_len, k_len) may be needed.",
+    task="For query (q_len, d_k), key (k_len, d_k) and value (k_len, d_v), compute the output of scaled dot-product "
+    "attention while reading block_size keys at a time; no tensor of shape (q_len, k_len) may be needed.",
     reference=attention_in_blocks,
     cases=lambda: [
         _blocks_case((), 1, 2, 1, 1, 1, "two keys, one a block"),
         _blocks_case((), 3, 6, 5, 2, 3, "two full blocks"),
         _blocks_case((), 5, 7, 3, 2, 3, "a last block that is not full", seed=3),
-        _blocks_case((2,), 3, 11, 5, 7, 4, "a batch", seed=6),
-        _blocks_case((2,), 3, 5, 7, 4, 13, "one block for everything", seed=9),
+        _blocks_case((), 3, 11, 5, 7, 4, "three blocks", seed=6),
+        _blocks_case((), 3, 5, 7, 4, 13, "one block for everything", seed=9),
         _blocks_case((), 3, 3, 3, 3, 1, "all sizes equal", seed=12),
-        _blocks_case((2,), 3, 7, 5, 4, 2, "large scores", scale=SPREAD, seed=15),
+        _blocks_case((), 6, 7, 5, 4, 2, "large scores", scale=SPREAD, seed=15),
+        case(
+            torch.tensor([[1.0, 1.0]]),
+            torch.tensor([[-150.0, -151.0], [-149.0, -152.0], [-150.0, -150.0]]),
+            torch.tensor([[3.0], [6.0], [9.0]]),
+            2,
+            about="all scores far below zero",
+        ),
     ],
     mistakes=(
         Mistake(
@@ -1608,6 +1616,12 @@ IN_BLOCKS = Exercise(
             _no_maximum,
             "Right for small scores, NaN for large ones: the exponential of 100 is infinite in float32. Keep the "
             "largest score so far and subtract it.",
+        ),
+        Mistake(
+            "maximum-starts-at-zero",
+            _blocks(running=lambda old, found: torch.maximum(old, found).clamp(min=0.0), first=0.0),
+            "Your largest score starts at 0, so a query whose scores are all far below 0 gets 0 divided by 0. Start at "
+            "−∞.",
         ),
         Mistake(
             "one-maximum-for-all",

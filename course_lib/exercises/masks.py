@@ -491,6 +491,11 @@ def _softmax_cases():
         case(_random(3, 3, 3, seed=6), mask=causal_mask(3), about="all sizes equal"),
         case(_random(2, 5, seed=7) + 100.0, mask=torch.tensor([True, False, True, True, False]), about="large scores"),
         case(half, mask=torch.tensor([[True, True, False, True, False]]), about="float16"),
+        case(
+            torch.tensor([[-60.0, -61.0, 0.0]]),
+            mask=torch.tensor([[True, True, False]]),
+            about="what is visible lies far below what is hidden",
+        ),
     ]
 
 
@@ -507,6 +512,10 @@ def _nan_in_whole_rows(weights):
 
 def _zeroed(weights, mask):
     return weights.masked_fill(~mask, 0.0)
+
+
+def _share(weights, guard):
+    return weights / (weights.sum(dim=-1, keepdim=True) + guard)
 
 
 SOFTMAX = Exercise(
@@ -549,6 +558,12 @@ SOFTMAX = Exercise(
             "Hidden weights are zero, but the visible ones no longer sum to 1: hidden keys still stood in the "
             "denominator. "
             "Where must the mask act so that they do not?",
+        ),
+        Mistake(
+            "small-number-in-the-denominator",
+            lambda scores, mask: _share(_zeroed(scores.softmax(dim=-1), mask), 1e-9),
+            "Almost: the small number that guards your division is larger than the sum itself where the visible scores "
+            "lie far below the hidden ones. Mask before the softmax, with −∞.",
         ),
         Mistake(
             "softmax-twice",
@@ -919,6 +934,17 @@ def _with_last_heard_by_its_neighbor(x):
     return _past_mean(x) - F.pad(x[:, 1:], (0, 0, 0, 1)) * (torch.arange(x.shape[1]) == x.shape[1] - 2)[:, None]
 
 
+def _with_one_listener(listener, speaker, features=slice(None)):
+    """Causal, but for one output that hears one later token, or some of its features."""
+
+    def model(x):
+        n = torch.arange(x.shape[1])
+        whispered = x[:, speaker : speaker + 1, features].sum(dim=(1, 2))  # 0 where the sentence ends before
+        return _past_mean(x) + whispered[:, None, None] * (n == listener)[:, None]
+
+    return model
+
+
 def _with_a_cancelling_leak(x):
     later = x.flip(1).cumsum(dim=1).flip(1) - x
     return _past_mean(x) + torch.cat([later[..., :1], -later[..., :1], torch.zeros_like(x[..., 2:])], dim=-1)
@@ -976,6 +1002,8 @@ def _leak_cases():
         model("running mean", _past_mean, 3, 3, 3, seed=4),
         model("token 0 hears token 1, the rest is causal", _with_first_hearing_second, 2, 5, 3, seed=5),
         model("the last token but one hears the last", _with_last_heard_by_its_neighbor, 2, 5, 3, seed=10),
+        model("token 2 hears token 3", _with_one_listener(2, 3), 2, 5, 3, seed=13),
+        model("token 0 hears one feature of token 2", _with_one_listener(0, 2, slice(-1, None)), 2, 5, 3, seed=14),
         model("two features move against each other", _with_a_cancelling_leak, 2, 5, 3, seed=6),
         model("only the last sentence leaks", _with_last_sentence_leaking, 3, 5, 2, seed=7),
         model("causal, with rounding in the last digit", _with_rounding,
@@ -986,7 +1014,7 @@ def _leak_cases():
     ]  # fmt: skip
 
 
-def _probe(tokens=None, seen=slice(None), move=None, upto=lambda t: slice(0, t), far=None):
+def _probe(tokens=None, seen=slice(None), edit=slice(None), upto=lambda t: slice(0, t), far=None):
     """A leak probe with one part exchanged."""
     tokens = tokens or (lambda n: range(1, n))
     far = far or (lambda d: bool((d.abs() > 1e-5).any()))
@@ -995,7 +1023,7 @@ def _probe(tokens=None, seen=slice(None), move=None, upto=lambda t: slice(0, t),
         before = f(x)
         for t in tokens(x.shape[1]):
             edited = x.clone()
-            edited[:, t] += 1.0
+            edited[:, t, edit] += 1.0
             if far((f(edited) - before)[seen, upto(t)]):
                 return True
         return False
@@ -1015,6 +1043,12 @@ def _edits_pile_up(f, x):
         if (f(edited)[:, :t] - before[:, :t]).abs().max() > 1e-5:
             return True
     return False
+
+
+def _edits_the_second_half(f, x):
+    before, edited, half = f(x), x.clone(), x.shape[1] // 2
+    edited[:, half:] += 1.0
+    return bool(((f(edited) - before)[:, :half].abs() > 1e-5).any())
 
 
 def _shuffles(f, x):
@@ -1077,6 +1111,33 @@ LEAKS = Exercise(
             "first-sentence-only",
             _probe(seen=slice(0, 1)),
             "You watch the first sentence alone. A padding mask, for one, differs from sentence to sentence.",
+        ),
+        Mistake(
+            "first-output-only",
+            _probe(upto=lambda t: slice(0, 1)),
+            "You watch output 0 alone. A later output may hear its future, too: watch all outputs before the edited "
+            "token.",
+        ),
+        Mistake(
+            "neighbor-only",
+            _probe(upto=lambda t: slice(t - 1, t)),
+            "You watch only the output right before the edited token. A leak may reach further back: `[:, :t]`.",
+        ),
+        Mistake(
+            "one-cut-in-the-middle",
+            _edits_the_second_half,
+            "You cut the sentence once, so a leak between two tokens of the same part stays hidden. Cut it at every "
+            "token.",
+        ),
+        Mistake(
+            "first-feature-only",
+            _probe(edit=slice(0, 1)),
+            "You edit one feature of a token. A model may listen to another: edit them all.",
+        ),
+        Mistake(
+            "all-instead-of-any",
+            _probe(far=lambda d: bool((d.abs() > 1e-5).all())),
+            "You ask whether *all* earlier outputs move. One that moves is a leak: `any`.",
         ),
         Mistake(
             "no-absolute-value",
@@ -1181,6 +1242,16 @@ def _half_repaired(rows=False, upper=False, either=False):
     return repaired
 
 
+def _masks_differently(real=padding_mask, order=causal_mask, fill=NEG_INF):
+    """The repaired listing with one part exchanged."""
+
+    def repaired(query, key, value, ids):
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        return scores.masked_fill(~(real(ids) & order(ids.shape[1])), fill).softmax(dim=-1) @ value
+
+    return repaired
+
+
 def _swapped_polarity(query, key, value, ids):
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     return scores.masked_fill(padding_mask(ids) & causal_mask(ids.shape[1]), NEG_INF).softmax(dim=-1) @ value
@@ -1278,6 +1349,54 @@ REPAIR = Exercise(
             _half_repaired(rows=True, upper=True, either=True),
             "One of four found: the mask now arrives. Print both masks and their join for three tokens, one of them "
             "a pad.",
+        ),
+        Mistake(
+            "hides-itself",
+            _masks_differently(order=lambda n: _ones(n).tril(-1), fill=-1e9),
+            "The mask arrives, and no future is seen, but each token is hidden from itself. Keep the diagonal.",
+        ),
+        Mistake(
+            "hides-itself-and-nan",
+            _masks_differently(order=lambda n: _ones(n).tril(-1)),
+            "The mask arrives, and no future is seen, but each token is hidden from itself: the first one sees "
+            "nothing, and its row is NaN. Keep the diagonal.",
+        ),
+        Mistake(
+            "shows-the-future-alone",
+            _masks_differently(order=lambda n: _ones(n).triu(1), fill=-1e9),
+            "The mask arrives, but the order is turned round: each token sees its future alone.",
+        ),
+        Mistake(
+            "fills-with-zero",
+            _masks_differently(fill=0.0),
+            "Both masks are right and they arrive, but a score of 0 is no low score: exp(0) = 1. Fill with −∞.",
+        ),
+        Mistake(
+            "weights-zeroed-after-the-softmax",
+            lambda query, key, value, ids: (
+                (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]))
+                .softmax(dim=-1)
+                .masked_fill(~target_mask(ids), 0.0)
+                @ value
+            ),
+            "Both masks are right, but they come after the softmax: what remains in a row no longer sums to 1. Mask "
+            "the scores.",
+        ),
+        Mistake(
+            "pads-of-the-first-sentence",
+            _masks_differently(real=lambda ids: padding_mask(ids)[:1]),
+            "You hide the pads of the first sentence in all of them. Each sentence has pads of its own.",
+        ),
+        Mistake(
+            "fills-what-is-visible-without-nan",
+            lambda query, key, value, ids: (
+                (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]))
+                .masked_fill(target_mask(ids), NEG_INF)
+                .softmax(dim=-1)
+                .nan_to_num(0.0)
+                @ value
+            ),
+            "You fill the cells that may be *seen* with −∞. True means may attend: fill where the mask is False.",
         ),
         Mistake(
             "fills-what-is-visible",
