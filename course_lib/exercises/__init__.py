@@ -48,6 +48,8 @@ def _get(exercise_id: str) -> Exercise:
     exercises = registry()
     if isinstance(exercise_id, str) and exercise_id in exercises:
         return exercises[exercise_id]
+    if callable(exercise_id):
+        raise ValueError(f"expected the id of an exercise, got {exercise_id!r}: the id comes first, then your function")
     near = difflib.get_close_matches(str(exercise_id), exercises, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"registry() lists all {len(exercises)}"
     raise ValueError(f"expected the id of an exercise, got {exercise_id!r}: {hint}")

@@ -50,7 +50,7 @@ def _judge(exercise: Exercise, obj: Any, time_limit: float) -> Result:
     outcomes: list[Outcome] = []
     for given in cases:
         outcomes.append(_run(exercise, obj, given, deadline))
-        if isinstance(outcomes[-1].error, NotImplementedError) or outcomes[-1].value is ...:
+        if _is_unwritten(outcomes[-1]):
             return _waiting(exercise, "Write the function, then run the cell again.")
         if outcomes[-1].out_of_time:
             sentence = f"It did not finish within {time_limit:g} seconds. Is there a loop that never ends?"
@@ -65,6 +65,12 @@ def _judge(exercise: Exercise, obj: Any, time_limit: float) -> Result:
         return _failed(exercise, Difference("not-repeatable", sentence), _input_of(exercise, cases[0]))
     message = f"passed, {len(cases)} of {len(cases)} cases."
     return Result(exercise.id, True, True, message + (_ZERO_ONE if trial.zero_one else ""), kind="passed")
+
+
+def _is_unwritten(outcome: Outcome) -> bool:
+    """A `...` or a NotImplementedError of the stub's, not the one PyTorch raises for a type it does not support."""
+    raised = isinstance(outcome.error, NotImplementedError)
+    return outcome.value is ... or (raised and "not implemented for" not in safe_text(str, outcome.error))
 
 
 _ZERO_ONE = (

@@ -82,7 +82,8 @@ def _as_tensor(value: Any) -> Tensor | None:
     if isinstance(value, list | tuple) and value:
         parts = [_as_tensor(part) for part in value]
         if all(part is not None and part.shape == parts[0].shape for part in parts):
-            return torch.stack(parts) if len({part.dtype for part in parts}) == 1 else None
+            kinds = {part.dtype for part in parts}  # [0, 0.5] is a list of floats
+            return torch.stack(parts) if len(kinds) == 1 or kinds == {torch.int64, torch.float64} else None
     return None
 
 
@@ -138,4 +139,4 @@ def _kind_of(want: Tensor | None) -> str:
     if want is None:
         return "something else"
     kind = "booleans" if want.dtype == torch.bool else "numbers"
-    return f"a tensor of {kind} of shape {tuple(want.shape)}" if want.dim() else f"one of the {kind}"
+    return f"a tensor of {kind} of shape {tuple(want.shape)}" if want.dim() else f"one {kind[:-1]}"

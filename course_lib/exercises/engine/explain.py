@@ -40,6 +40,10 @@ _EXPLANATIONS = [
         r"without overflow",
         "That constant is too large for half precision: use `float('-inf')` or `torch.finfo(dtype)`.",
     ),
+    (
+        r"not implemented for '(\w+)'",
+        "PyTorch cannot do that with type {0}: convert first, as with `.float()`.",
+    ),
     (r"missing (\d+) required positional argument", "A function was called with too few arguments."),
     (r"takes (.+?) positional arguments? but (\d+) (?:was|were) given", "It takes {0} arguments but {1} were given."),
     (r"unexpected keyword argument '(\w+)'", "There is no parameter named `{0}`."),
