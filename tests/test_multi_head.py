@@ -69,7 +69,9 @@ def test_split_takes_a_transposed_tensor():
 
 
 def test_split_refuses_what_does_not_divide():
-    with pytest.raises(ValueError, match="expected a last axis divisible by n_heads=3, got 8 features: choose another number"):
+    with pytest.raises(
+        ValueError, match="expected a last axis divisible by n_heads=3, got 8 features: choose another number"
+    ):
         split_heads(torch.randn(2, 5, 8), 3)
 
 
