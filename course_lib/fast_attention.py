@@ -3,9 +3,10 @@
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from course_lib.attention import scaled_dot_product_attention
+from course_lib.fast_linear import project
 from course_lib.multi_head import MultiHeadAttention, merge_heads, split_heads
 
 SHORT = 32
@@ -113,26 +114,3 @@ class FusedMultiHeadAttention(MultiHeadAttention):
             mask = rows if mask is None else mask & rows
         heads, weights = scaled_dot_product_attention(q, k, v, mask)
         return self.w_o(merge_heads(heads)), weights
-
-
-def project(
-    linears: tuple[nn.Linear, ...] | list[nn.Linear], x: Float[Tensor, "*shape d_in"]
-) -> Float[Tensor, "*shape d_out"]:
-    """The outputs of several linear layers on the same input side by side, from one matrix product.
-
-    >>> layers = [nn.Linear(3, 2), nn.Linear(3, 5)]
-    >>> project(layers, torch.randn(4, 3)).shape
-    torch.Size([4, 7])
-    """
-    return F.linear(x, *side_by_side(linears))
-
-
-def side_by_side(linears: tuple[nn.Linear, ...] | list[nn.Linear]) -> tuple[Tensor, Tensor | None]:
-    """Weight and bias of one linear layer that does the work of several.
-
-    >>> weight, bias = side_by_side([nn.Linear(3, 2), nn.Linear(3, 5)])
-    >>> weight.shape, bias.shape
-    (torch.Size([7, 3]), torch.Size([7]))
-    """
-    bias = None if linears[0].bias is None else torch.cat([linear.bias for linear in linears])
-    return torch.cat([linear.weight for linear in linears]), bias

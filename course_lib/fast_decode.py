@@ -1,15 +1,16 @@
 """Search with a key-value cache: every step computes the new token alone."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_lib.fast import Packing, cross_heads, encode, heads, norm, residual
-from course_lib.fast_attention import additive_mask, side_by_side
+from course_lib.fast_attention import additive_mask
+from course_lib.fast_linear import packed_linear, side_by_side
 from course_lib.positional_encoding import look_up
 from course_lib.tokens import PAD
 from course_lib.transformer import Transformer
@@ -52,10 +53,11 @@ class CacheState:
     `cross` holds keys and values of the source, once per sentence whatever the number of beams. `own` holds those of
     all tokens ever written for a sentence: one slot per step and beam. `visible` tells which slots are the history of
     which beam, so beams change places without a key or value being moved. `weights` is the cross-attention of the
-    last step, layer by layer, with the beams as they stood then. `qkv` holds each layer's three projections as one.
+    last step, layer by layer, with the beams as they stood then. `plans` and `output` are the decoder's linear layers,
+    laid out for many small products.
 
     >>> visible = torch.eye(2, dtype=torch.bool)[None]
-    >>> state = CacheState([], torch.zeros(1, 1, 1, 3), [], [], visible, length=1, weights=[])
+    >>> state = CacheState([], torch.zeros(1, 1, 1, 3), [], [], torch.neg, visible, length=1, weights=[])
     >>> state.reorder(torch.tensor([[1, 1, 0]])).visible.int()
     tensor([[[0, 1],
              [0, 1],
@@ -65,7 +67,8 @@ class CacheState:
     cross: list[tuple[Tensor, Tensor]]
     src_bias: Float[Tensor, "batch 1 1 src_len"]
     own: list[Slots]
-    qkv: list[tuple[Tensor, Tensor]]
+    plans: list["LayerPlan"]
+    output: Callable[[Tensor], Tensor]
     visible: Bool[Tensor, "batch beam slots"]
     length: int
     weights: list[Float[Tensor, "batch n_heads last_beam src_len"]]
@@ -80,11 +83,35 @@ class CacheState:
             [(key[sentences], value[sentences]) for key, value in self.cross],
             self.src_bias[sentences],
             [slots.keep(sentences) for slots in self.own],
-            self.qkv,
+            self.plans,
+            self.output,
             self.visible[sentences],
             self.length,
             [weights[sentences] for weights in self.weights],
         )
+
+
+class LayerPlan:
+    """The linear layers of one decoder layer, each ready for many small products; 1 / √d_k is in the queries' weights.
+
+    >>> from course_lib.decoder import DecoderLayer
+    >>> plan = LayerPlan(DecoderLayer(d_model=8, n_heads=2, d_ff=16))
+    >>> plan.own_qkv(torch.randn(1, 1, 8)).shape, plan.narrow(plan.widen(torch.randn(1, 1, 8))).shape
+    (torch.Size([1, 1, 24]), torch.Size([1, 1, 8]))
+    """
+
+    def __init__(self, layer: nn.Module):
+        own, cross, feed_forward = layer.self_attention, layer.cross_attention, layer.feed_forward
+        d_model = own.w_q.weight.shape[0]
+        scale = (d_model // own.n_heads) ** -0.5
+        weight, bias = side_by_side((own.w_q, own.w_k, own.w_v))
+        factor = torch.ones_like(bias).index_fill_(0, torch.arange(d_model, device=bias.device), scale)
+        self.own_qkv = packed_linear(weight * factor[:, None], bias * factor)
+        self.own_out = packed_linear(own.w_o.weight, own.w_o.bias)
+        self.cross_query = packed_linear(cross.w_q.weight * scale, cross.w_q.bias * scale)
+        self.cross_out = packed_linear(cross.w_o.weight, cross.w_o.bias)
+        self.widen = packed_linear(feed_forward.w_1.weight, feed_forward.w_1.bias)
+        self.narrow = packed_linear(feed_forward.w_2.weight, feed_forward.w_2.bias)
 
 
 class CachedTransformer:
@@ -114,10 +141,10 @@ class CachedTransformer:
         memory = encode(self.model, src, source)
         cross = [(key.contiguous(), value.contiguous()) for key, value in cross_heads(self.model, memory, source)]
         own = [Slots(key[:, :, :0], value[:, :, :0]) for key, value in cross]
-        attentions = [layer.self_attention for layer in self.model.decoder.layers]
-        qkv = [side_by_side((a.w_q, a.w_k, a.w_v)) for a in attentions]
+        plans = [LayerPlan(layer) for layer in self.model.decoder.layers]
+        output = packed_linear(self.model.output.weight)
         nothing = torch.zeros(len(src), 1, 0, dtype=torch.bool, device=src.device)
-        return CacheState(cross, additive_mask(source.mask, memory.dtype), own, qkv, nothing, 0, [])
+        return CacheState(cross, additive_mask(source.mask, memory.dtype), own, plans, output, nothing, 0, [])
 
     @torch.no_grad()
     def step(
@@ -128,26 +155,28 @@ class CachedTransformer:
         x = look_up(embedding.tokens, tokens) * math.sqrt(embedding.tokens.embedding_dim)
         x = x + embedding.positions.rows(state.length, state.length + 1)
         visible = torch.cat([state.visible, itself(tokens)], dim=-1)
-        bias = additive_mask(visible[:, None], x.dtype)
+        bias = None if visible.all() else additive_mask(visible[:, None], x.dtype)
         all_weights = []
 
-        def self_attention(module, y, slots, qkv):
-            query, key, value = heads(F.linear(y, *qkv), n_heads, 3)
+        def self_attention(y, plan, slots):
+            query, key, value = heads(plan.own_qkv(y), n_heads, 3)
             mixed, _ = attend(query, *slots.append(key, value), bias)
-            return module.w_o(mixed)
+            return plan.own_out(mixed)
 
-        def cross_attention(module, y, key, value):
-            (query,) = heads(module.w_q(y), n_heads, 1)
+        def cross_attention(y, plan, key, value):
+            (query,) = heads(plan.cross_query(y), n_heads, 1)
             mixed, weights = attend(query, key, value, state.src_bias)
             all_weights.append(weights)
-            return module.w_o(mixed)
+            return plan.cross_out(mixed)
 
         layers = self.model.decoder.layers
-        for layer, *own, cross in zip(layers, state.own, state.qkv, state.cross, strict=True):
-            x = residual(layer.residuals[0], x, lambda y, m=layer.self_attention, own=own: self_attention(m, y, *own))
-            x = residual(layer.residuals[1], x, lambda y, m=layer.cross_attention, kv=cross: cross_attention(m, y, *kv))
-            x = residual(layer.residuals[2], x, layer.feed_forward)
-        logits = self.model.output(norm(self.model.decoder.norm, x))
+        for layer, plan, own, cross in zip(layers, state.plans, state.own, state.cross, strict=True):
+            first, second, third = layer.residuals
+            activation = layer.feed_forward.activation
+            x = residual(first, x, lambda y, plan=plan, own=own: self_attention(y, plan, own))
+            x = residual(second, x, lambda y, plan=plan, cross=cross: cross_attention(y, plan, *cross))
+            x = residual(third, x, lambda y, plan=plan, f=activation: plan.narrow(f(plan.widen(y))))
+        logits = state.output(norm(self.model.decoder.norm, x))
         return logits, replace(state, visible=visible, length=state.length + 1, weights=all_weights)
 
 
@@ -161,13 +190,14 @@ def itself(tokens: Int[Tensor, "batch beam"]) -> Bool[Tensor, "batch beam beam"]
     return torch.eye(tokens.shape[1], dtype=torch.bool, device=tokens.device) & (tokens != PAD)[:, None]
 
 
-def attend(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """Every beam a query row: the mixed values with the heads side by side, and the weights.
+def attend(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Every beam a (scaled) query row: the mixed values with the heads side by side, and the weights.
 
     >>> query, cached = torch.randn(2, 3, 4, 5), torch.randn(2, 3, 7, 5)
     >>> mixed, weights = attend(query, cached, cached, bias=torch.zeros(7))
     >>> mixed.shape, weights.shape
     (torch.Size([2, 4, 15]), torch.Size([2, 3, 4, 7]))
     """
-    weights = (query * query.shape[-1] ** -0.5 @ key.mT + bias).softmax(dim=-1)
+    scores = query @ key.mT
+    weights = (scores if bias is None else scores + bias).softmax(dim=-1)
     return (weights @ value).transpose(1, 2).flatten(start_dim=2), weights

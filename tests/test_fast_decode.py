@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from oracles import assert_equal, scramble
 
 from course_lib.fast_decode import CachedTransformer
+from course_lib.fast_linear import packed_linear
 from course_lib.probes import record_attention
 from course_lib.tokens import BOS, EOS, PAD
 from course_lib.transformer import Transformer, TransformerConfig
@@ -108,6 +109,33 @@ def test_weights_changed_after_training_are_used():
     scramble(ours, seed=1)
     logits, _ = cached.step(tokens, cached.start(src))
     assert_equal(logits, ours(src, tokens))
+
+
+@pytest.mark.parametrize("changes", [{}, {"norm_first": True, "activation": "gelu", "tied": False}])
+def test_single_precision_goes_through_the_packed_kernel(changes):
+    ours = model(**changes).float()
+    cached = CachedTransformer(ours)
+    src, tgt = random_src(3, 5), torch.randint(4, 17, (3, 6))
+    state, steps = cached.start(src), []
+    for t in range(6):
+        logits, state = cached.step(tgt[:, t : t + 1], state)
+        steps.append(logits)
+    assert_equal(torch.cat(steps, dim=1), ours(src, tgt), 1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(3,), (64, 3), (2, 5, 3), (0, 3), (1, 1, 3)])
+def test_packed_linear_equals_linear(dtype, shape):
+    linear = torch.nn.Linear(3, 7, dtype=dtype)
+    x = torch.randn(shape, dtype=dtype)
+    with torch.no_grad():
+        assert_equal(packed_linear(linear.weight, linear.bias)(x), linear(x), 1e-5)
+        assert_equal(packed_linear(linear.weight)(x), x @ linear.weight.T, 1e-5)
+        assert_equal(
+            packed_linear(linear.weight)(x.expand(5, *shape).mT.contiguous().mT),
+            x.expand(5, *shape) @ linear.weight.T,
+            1e-5,
+        )
 
 
 def test_the_end_of_learned_positions_is_named():

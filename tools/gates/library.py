@@ -18,7 +18,7 @@ BUILDING = (
     ("encoder", "decoder", "seq2seq", "image_attention"),
     ("transformer", "modern", "language_model"),
     (
-        *("fast", "fast_attention", "fast_decode", "fast_loss"),
+        *("fast", "fast_attention", "fast_decode", "fast_linear", "fast_loss"),
         *("training", "trainer", "checkpoint", "beam_search"),
     ),
     ("translation", "train"),
