@@ -364,8 +364,18 @@ def gap(x):
     return y
 
 
+def einsum_with_lists(x):
+    """An axis list of einsum may hold dots."""
+
+    def unused():
+        pass
+
+    return torch.einsum(x, [..., 0], torch.tensor(2.0), [], [..., 0])
+
+
 def test_dots_in_an_index_are_no_gap():
     assert judge(slices_with_dots).passed
+    assert judge(einsum_with_lists).passed
     assert unfinished_line(slices_with_dots) is None
     assert unfinished_line(passes) == 2
     assert unfinished_line(gap) == 3
@@ -497,3 +507,36 @@ def test_optional_input_given_by_position_is_named():
     assert result.diagnosis == "changes-input"
     assert "`mask`" in result.message
     assert "mask = [1., 1., 1.]" in dict(check_exercise(puzzle, lambda x, mask: x).details)["Input"]
+
+
+class Prickly:
+    """A callable that raises whatever is asked of it."""
+
+    def __call__(self, x):
+        return 2 * x
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+
+def test_prickly_object_is_judged_by_what_it_does():
+    assert judge(Prickly()).passed
+
+
+def test_several_results_where_one_is_expected_are_counted():
+    assert judge(lambda x: (2 * x, x[:1])).message.startswith("Expected one result, got 2.")
+
+
+def test_function_that_sometimes_returns_nothing_can_be_a_known_mistake():
+    def forgets(x):
+        if len(x) > 3:
+            return 2 * x
+
+    puzzle = exercise(mistakes=(Mistake("forgets", forgets, "You return only sometimes."),))
+    assert check_exercise(puzzle, lambda x: 2 * x if len(x) > 3 else None).diagnosis == "forgets"
+
+
+def test_stress_and_code_of_a_message_reach_the_page():
+    puzzle = exercise(mistakes=(Mistake("squares", lambda x: x**2, "You *squared* `x`, x < 3."),))
+    page = check_exercise(puzzle, lambda x: x * x)._repr_html_()
+    assert "You <em>squared</em> <code>x</code>, x &lt; 3." in page

@@ -169,7 +169,9 @@ def _difference_in(exercise: Exercise, expected: Any, outcome: Outcome) -> Diffe
 def _same_outcome(exercise: Exercise, a: Outcome, b: Outcome) -> bool:
     if a.error is not None or b.error is not None:
         return type(a.error) is type(b.error) and safe_text(str, a.error) == safe_text(str, b.error)
-    return a.value is not None and _difference_in(exercise, a.value, b) is None
+    if a.value is None or b.value is None:
+        return a.value is b.value
+    return _difference_in(exercise, a.value, b) is None
 
 
 def _canonical(exercise: Exercise, value: Any) -> Any:

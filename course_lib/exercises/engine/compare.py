@@ -33,10 +33,10 @@ def difference(expected: Any, got: Any, rtol: float, atol: float) -> Difference 
         same = isinstance(got, str) and expected == got
         return None if same else Difference("wrong-values", f"Expected {expected!r}, got {brief(got)}.")
     want, have = as_tensor(expected), as_tensor(got)
+    if isinstance(got, tuple) and (have is None or have.shape != want.shape):
+        return Difference("wrong-type", f"Expected one result, got {len(got)}.")
     if have is None:
         return Difference("wrong-type", f"Expected {_kind_of(want)}, got {brief(got)}.")
-    if have.shape != want.shape and isinstance(got, tuple):
-        return Difference("wrong-type", f"Expected one result, got {len(got)}.")
     if have.shape != want.shape:
         return Difference("wrong-shape", f"Expected the shape {tuple(want.shape)}, got {tuple(have.shape)}.")
     if have.is_complex():

@@ -1,11 +1,11 @@
 """Results and solutions in two forms: text for terminals and comparisons, HTML for notebooks and the book."""
 
 import html
-import re
 from dataclasses import dataclass, field
 
 from course_lib.exercises.engine.model import Exercise
 from course_lib.exercises.engine.source import source_of
+from course_lib.markup import inline_html
 
 _COLORS = {"passed": "#009E73", "failed": "#D55E00", "waiting": "#767676", "convention": "#0072B2"}
 _MARKS = {"passed": "✓", "failed": "✗", "waiting": "○", "convention": "≈"}
@@ -36,14 +36,14 @@ class Result:
 
     def _repr_html_(self) -> str:
         details = "".join(
-            f'<dt style="font-weight:600">{_inline(name)}</dt><dd style="margin:0 0 .4em 1em">{_block(text)}</dd>'
+            f'<dt style="font-weight:600">{inline_html(name)}</dt><dd style="margin:0 0 .4em 1em">{_block(text)}</dd>'
             for name, text in self.details
         )
         mark = f'<span aria-hidden="true" style="font-weight:700">{_MARKS[self.kind]}</span>'
         style = f"border-left:4px solid {_COLORS[self.kind]};padding:.3em .8em;margin:.4em 0"
         return (
             f'<div class="course-result" role="status" style="{style}">'
-            f'<p style="margin:.2em 0">{mark} <code>{self.exercise}</code>: {_inline(self.message)}</p>'
+            f'<p style="margin:.2em 0">{mark} <code>{self.exercise}</code>: {inline_html(self.message)}</p>'
             f"{f'<dl style=margin:0>{details}</dl>' if details else ''}{_folded_hints(self.hints)}</div>"
         )
 
@@ -73,7 +73,7 @@ class Solution:
 
 def _folded_hints(hints: tuple[str, ...]) -> str:
     return "".join(
-        _folded(f"Hint {number} of {len(hints)}", f'<p style="margin:.2em 1em">{_inline(hint)}</p>')
+        _folded(f"Hint {number} of {len(hints)}", f'<p style="margin:.2em 1em">{inline_html(hint)}</p>')
         for number, hint in enumerate(hints, start=1)
     )
 
@@ -92,8 +92,3 @@ def _code(source: str) -> str:
 def _block(text: str) -> str:
     escaped = html.escape(text, quote=False)
     return f'<pre tabindex="0" style="overflow-x:auto;margin:0;background:none;border:0;padding:0">{escaped}</pre>'
-
-
-def _inline(text: str) -> str:
-    """Plain text with `code` in backticks."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))

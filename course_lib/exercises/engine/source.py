@@ -12,7 +12,7 @@ def source_of(obj: Any) -> str | None:
     """The dedented source of a function or class, or None where Python has none (built-ins, wrapped objects)."""
     try:
         return textwrap.dedent(inspect.getsource(inspect.unwrap(obj)))
-    except (OSError, TypeError, ValueError):
+    except Exception:  # an object of the learner's may raise anything when it is asked for its attributes
         return None
 
 
@@ -20,7 +20,7 @@ def file_of(obj: Any) -> str | None:
     """The name of the file or cell that an object's code stands in."""
     try:
         return inspect.getfile(inspect.unwrap(obj if inspect.isroutine(obj) or isinstance(obj, type) else type(obj)))
-    except (OSError, TypeError):
+    except Exception:
         return None
 
 
@@ -42,10 +42,15 @@ def unfinished_line(obj: Any) -> int | None:
     if tree is None:
         return None
     nodes = list(ast.walk(tree))
-    indices = {id(part) for node in nodes if isinstance(node, ast.Subscript) for part in ast.walk(node.slice)}
+    # In brackets, and in einsum's lists of axes, a `...` is an index.
+    shorthands = [node.slice for node in nodes if isinstance(node, ast.Subscript)]
+    shorthands += [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("einsum")]
+    indices = {id(part) for node in shorthands for part in ast.walk(node)}
     gaps = [node for node in nodes if isinstance(node, ast.Constant) and node.value is ... and id(node) not in indices]
     raised = [node for node in nodes if isinstance(node, ast.Raise) and "NotImplementedError" in ast.dump(node)]
-    empty = [node.body[-1] for node in nodes if isinstance(node, ast.FunctionDef) and all(map(_is_empty, node.body))]
+    functions = [node for node in [tree, *getattr(tree, "body", [])] if isinstance(node, ast.FunctionDef)]
+    own = functions if isinstance(tree, ast.ClassDef) else functions[:1]
+    empty = [node.body[-1] for node in own if all(map(_is_empty, node.body))]
     return next((node.lineno for node in [*gaps, *raised, *empty]), None)
 
 

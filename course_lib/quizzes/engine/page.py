@@ -1,12 +1,12 @@
 """How a quiz is shown: as text, and as HTML that folds each reason away until its option is chosen."""
 
 import hashlib
-import re
 from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib.resources import files
 
+from course_lib.markup import inline_html
 from course_lib.quizzes.engine.model import Option, Question
 
 
@@ -30,7 +30,7 @@ class Quiz:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        lead = f'<p class="course-quiz-lead">{_inline(self.lead)}</p>' if self.lead else ""
+        lead = f'<p class="course-quiz-lead">{inline_html(self.lead)}</p>' if self.lead else ""
         questions = "".join(_question(number, q) for number, q in enumerate(self.questions, start=1))
         key = "q" + hashlib.sha256(questions.encode()).hexdigest()[:10]
         return (
@@ -47,7 +47,7 @@ def _question(number: int, question: Question) -> str:
     name = question.id.replace(".", "-").replace("_", "-")
     return (
         f'<fieldset id="quiz-{name}" data-question="{question.id}"{" data-many" if question.many else ""}>'
-        f"<legend>{number}. {_inline(question.text)}{several}</legend>{options}</fieldset>"
+        f"<legend>{number}. {inline_html(question.text)}{several}</legend>{options}</fieldset>"
     )
 
 
@@ -55,14 +55,9 @@ def _option(option: Option) -> str:
     right = " data-right" if option.correct else ""
     mark, verdict = ("✓", "Right.") if option.correct else ("✗", "Not quite.")
     return (
-        f"<details{right}><summary>{_inline(option.text)}</summary>"
-        f'<p><b><span aria-hidden="true">{mark}</span> {verdict}</b> {_inline(option.why)}</p></details>'
+        f'<details{right}><summary data-lm-suppress-shortcuts="true">{inline_html(option.text)}</summary>'
+        f'<p><b><span aria-hidden="true">{mark}</span> {verdict}</b> {inline_html(option.why)}</p></details>'
     )
-
-
-def _inline(text: str) -> str:
-    """Plain text with `code` in backticks."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
 
 
 @cache

@@ -23,7 +23,7 @@ for (const question of root.querySelectorAll("fieldset")) {
   let first = true;
   let moving = false;
   const options = [...question.querySelectorAll("details")].map((details) => {
-    const input = make("input", { type: many ? "checkbox" : "radio", name: group });
+    const input = make("input", { type: many ? "checkbox" : "radio", name: group, "data-lm-suppress-shortcuts": "true" });
     const text = make("span", {}, ...details.querySelector("summary").childNodes);
     const why = make("div", { role: "status" });
     details.replaceWith(make("div", { class: "course-quiz-option" }, make("label", {}, input, text), why));
