@@ -115,7 +115,7 @@ def test_fast_training_and_encoding_equal_the_plain_forms(frequencies, n_merges)
 
 def test_fast_training_equals_the_plain_form_on_the_course(course_texts, characters):
     frequencies = Counter(word for text in course_texts for word in text.split(" "))
-    assert characters.merges[:120] == train_bpe(frequencies, 120)
+    assert characters.merges[:60] == train_bpe(frequencies, 60)
 
 
 def test_a_full_cache_forgets_and_goes_on():

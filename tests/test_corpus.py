@@ -241,11 +241,12 @@ def all_forms(stem):
 
 def test_held_out_relatives_are_not_in_training(course):
     verbs = {verb.base: verb for verb in TRANSITIVE_VERBS}
+    texts = [sentence.tgt_text for sentence in course["train"] if "relative:object" in sentence.tags]
     for base, noun in lexicon.HELD_OUT_PAIRS:
         forms = "|".join({verbs[base].base, verbs[base].past, verbs[base].third_person})
         singular, plural = NOUN_FORMS[noun]
         pattern = re.compile(f"\\b({singular}|{plural}) that ({ONE}|{MANY}) (do(es)? not |did not )?({forms})\\b")
-        assert not any(pattern.search(sentence.tgt_text) for sentence in course["train"]), pattern
+        assert not any(pattern.search(text) for text in texts), pattern
 
 
 def test_held_out_names_are_not_in_training(course):
@@ -287,13 +288,13 @@ def test_source_decides_target_and_target_decides_source(course):
     # The sampler draws many more sentences with few names, so that equal ones come up often.
     sampler = tree_sampler.Sampler(Random(0), lexicon.NAMES[:2])
     by_ko, by_en = defaultdict(set), defaultdict(set)
-    for _ in range(8000):
+    for _ in range(5000):
         tree = sampler.sentence("simple")
         ko = " ".join(text for text, _ in grammar.spell_ko(tree))
         en = " ".join(text for text, _ in grammar.spell_en(tree))
         by_ko[ko].add(en)
         by_en[en].add(ko)
-    assert len(by_ko) < 7900
+    assert len(by_ko) < 4980
     assert all(len(targets) == 1 for targets in by_ko.values())
     assert all(len(sources) == 1 for sources in by_en.values())
 
