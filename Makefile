@@ -36,6 +36,7 @@ lint: $(READY)  ## check style and format, of notebook code too
 	@$(RUN) -m tools.stages --only lint
 
 bench: $(READY)  ## measure the library beside what a reader would otherwise use
+	@test -f benchmarks/__main__.py || { echo "There is nothing to measure yet: benchmarks/ is empty."; exit 1; }
 	@$(RUN) -m benchmarks
 
 colab: $(READY)  ## run chapters as Colab does: alone in a folder, package installed (VERSIONS=oldest|newest)
