@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
+from course_lib.batching import pad
 from course_lib.beam_search import Hypothesis, beam_search, greedy_search
 from course_lib.bpe import BPE
 from course_lib.checkpoint import load_checkpoint, save_checkpoint
@@ -16,7 +17,7 @@ from course_lib.corpus import Sentence
 from course_lib.fast_decode import CachedTransformer
 from course_lib.probes import record_attention
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
-from course_lib.tokens import BOS, EOS, PAD
+from course_lib.tokens import BOS, EOS
 from course_lib.transformer import Transformer, TransformerConfig
 
 MODELS = {"transformer": (Transformer, TransformerConfig), "gru": (Seq2Seq, Seq2SeqConfig)}
@@ -61,7 +62,7 @@ class Translator:
         sources = [[*ids, EOS] for ids in self.vocabulary.encode_batch(texts)]
         found: list[list[Hypothesis]] = [[]] * len(texts)
         for numbers in _by_length(sources, max_rows=max(1, 256 // beam_size)):
-            src = pad_ids([sources[number] for number in numbers]).to(self.device)
+            src = pad([sources[number] for number in numbers]).to(self.device)
             state = searcher.start(src)
             if beam_size == 1:
                 greedy = greedy_search(searcher.step, state, len(src), max_len, device=self.device)
@@ -83,7 +84,7 @@ class Translator:
         """
         self.model.eval()
         src, tgt = self.vocabulary.encode(src_text), self.vocabulary.encode(tgt_text)
-        batch = (pad_ids([[*src, EOS]]), pad_ids([[BOS, *tgt]]))
+        batch = (pad([[*src, EOS]]), pad([[BOS, *tgt]]))
         with record_attention(self.model) as recorded:
             self.model(*(ids.to(self.device) for ids in batch))
         cross = [weights for name, weights in recorded.items() if "encoder" not in name and "self" not in name][-1]
@@ -139,17 +140,6 @@ def alignment_accuracy(translator: Any, pairs: Sequence[Sentence]) -> float:
         hits += sum(looked_at[tgt] in sources for tgt, sources in partners.items())
         total += len(partners)
     return hits / max(total, 1)
-
-
-def pad_ids(rows: Sequence[Sequence[int]]) -> Int[Tensor, "batch seq_len"]:
-    """Rows of ids, padded on the right to the longest.
-
-    >>> pad_ids([[5, 6], [7]])
-    tensor([[5, 6],
-            [7, 0]])
-    """
-    width = max(map(len, rows), default=0)
-    return torch.tensor([[*row, *[PAD] * (width - len(row))] for row in rows], dtype=torch.long).view(len(rows), width)
 
 
 def _by_length(rows: Sequence[Sequence[int]], max_rows: int) -> Iterator[list[int]]:

@@ -6,9 +6,8 @@ import torch
 from course_lib.bpe import BPE
 from course_lib.corpus import Sentence
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
-from course_lib.tokens import PAD
 from course_lib.transformer import Transformer, TransformerConfig
-from course_lib.translation import Translator, alignment_accuracy, exact_match, pad_ids
+from course_lib.translation import Translator, alignment_accuracy, exact_match
 
 TEXTS = ["eins", "zwei drei vier", "", "drei eins", "vier vier vier vier zwei", "neu Ω 한국어"]
 
@@ -86,8 +85,3 @@ def test_alignment_counts_linked_words_only():
 
     pair = Sentence(("가", "나"), ("a", "b", "the"), alignment=((0, 0), (0, 1)))
     assert alignment_accuracy(Fixed(), [pair]) == 0.5
-
-
-def test_padding_is_on_the_right():
-    assert pad_ids([[5], [], [6, 7]]).tolist() == [[5, PAD], [PAD, PAD], [6, 7]]
-    assert pad_ids([]).shape == (0, 0)
