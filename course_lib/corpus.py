@@ -81,7 +81,7 @@ EVALUATION_SPLITS = {
     "val": (500, tuple(KINDS)),
     "held_out_pairs": (500, tuple(KINDS)),
     "held_out_names": (500, tuple(KINDS)),
-    "depth": (500, ("relative in relative", "quote in quote")),
+    "depth": (500, ("two relatives", "relative in relative", "quote in quote")),
     "length": (500, ("three clauses",)),
     "ambiguous": (300, ("ambiguous",)),
 }
@@ -103,16 +103,16 @@ def course_corpus(seed: int = 0, direction: str = "ko-en", n_train: int = 20_000
     """The course's Korean–English corpus: the same for the same seed, on every machine, in a second or two.
 
     Splits: `train`, `val`, `test`, and what training does not show: `held_out_pairs` (verb and object),
-    `held_out_names`, `depth` (a relative clause in a relative clause, a quote in a quote), `length` (three clauses in
-    a row). `ambiguous` has sources with two equally good readings, as 3 % of train. With `garden_path`, a tenth of
-    train and a split of that name have five word orders, of which the likeliest begins with the less likely word.
-    `direction` is "ko-en" or "en-ko". No source and no target occurs twice, within a split or across them.
+    `held_out_names`, `depth` (two relative clauses, side by side or nested, a quote in a quote), `length` (three
+    clauses in a row). `ambiguous` has sources with two equally good readings, as 3 % of train. With `garden_path`, a
+    tenth of train and a split of that name have five word orders, of which the likeliest begins with the less likely
+    word. `direction` is "ko-en" or "en-ko". No source and no target occurs twice, within a split or across them.
 
     >>> pair = course_corpus(n_train=10)["test"][0]
     >>> pair.src_text
-    '지민이 나리와 그 비행기를 탔기 때문에 수빈은 바닷가에서 손을 들었다'
+    '영지가 오늘 그 나무들을 심었기 때문에 지민은 차들을 닦았다'
     >>> pair.tgt_text
-    'Subin raised a hand on the beach because Jimin took the airplane with Nari'
+    'Jimin wiped cars because Yeongji planted the trees today'
     """
     if direction not in ("ko-en", "en-ko"):
         raise ValueError(f"expected direction 'ko-en' or 'en-ko', got {direction!r}: choose the source language first")

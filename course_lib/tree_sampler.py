@@ -56,7 +56,7 @@ class Sampler:
     >>> from course_lib.grammar import spell_en, spell_ko
     >>> tree = Sampler(Random(7), lexicon.NAMES).sentence("simple")
     >>> " ".join(word for word, _ in spell_ko(tree)), " ".join(word for word, _ in spell_en(tree))
-    ('그 가수는 짧은 붓 다섯 자루를 찾았다', 'the singer found five short brushes')
+    ('지현은 맛있는 배 다섯 개를 팔았다', 'Jihyeon sold five delicious pears')
     """
 
     def __init__(self, random: Random, names: Sequence[str]):
@@ -77,12 +77,14 @@ class Sampler:
         return word
 
     def sentence(self, kind: str, held_out_pair: bool = False) -> Clause | Because | Coordination:
-        """A tree of one of `KINDS`, or one of "relative in relative", "quote in quote", "three clauses",
-        "three adjuncts", "ambiguous"."""
+        """A tree of one of `KINDS`, or one of "two relatives", "relative in relative", "quote in quote",
+        "three clauses", "three adjuncts", "ambiguous"."""
         self.used = set()
         past = self.chance(0.65)
         if kind in ("relative", "relative in relative"):
-            return self.clause(past, held_out_pair, relative_depth=1 + (kind != "relative"))
+            return self.clause(past, held_out_pair, relative_depth=1 + (kind == "relative in relative"))
+        if kind == "two relatives":
+            return self.two_relatives(past)
         if kind == "because":
             main = self.clause(past, held_out_pair, max_adjuncts=1, timeless=True)
             return Because(main, self.clause(past, max_adjuncts=1))
@@ -133,6 +135,14 @@ class Sampler:
         if not (clause.object and clause.object.relative):
             clause.adjuncts = self.adjuncts(clause, max_adjuncts, timeless)
         return self.settle(clause)
+
+    def two_relatives(self, past: bool) -> Clause:
+        """A relative clause on the subject, another one on the object."""
+        verb = self.unused(DESCRIBABLE_VERBS)
+        subject = self.subject(verb, relative_depth=1)
+        described = self.object(verb, self.unused(self.objects(verb)))
+        self.add_relative(described, depth=1)
+        return self.settle(Clause(verb, subject, described, past))
 
     def ambiguous(self, past: bool) -> Clause:
         """배를 팔았다: sold a pear, or sold a ship."""

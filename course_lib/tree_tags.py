@@ -8,6 +8,8 @@ from course_lib.morphology import split_syllable
 
 TAGS = {
     "simple, relative, because, quote, coordination": "the kind of sentence",
+    "two relatives, relative in relative, quote in quote, three clauses": "kinds that training does not show",
+    "ambiguous, three adjuncts": "kinds with several correct targets",
     "relative:subject, relative:object": "what the described noun is in its relative clause",
     "crossing": "links that cross: the verb moves from the end to the middle",
     "adjuncts": "a clause with two or more of time, place, companion, instrument, goal",

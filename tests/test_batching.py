@@ -156,5 +156,5 @@ def test_two_tokenizers_or_one(tmp_path):
 def test_every_source_of_pairs_gives_the_same_type():
     sentences = generated.course()["depth"][:5]
     tokenizer = BPE.train([s.tgt_text for s in sentences], 10)
-    batch = Batches(encode_pairs(sentences, tokenizer), 500)(0)[0]
+    batch = Batches(encode_pairs(sentences, tokenizer), 5000)(0)[0]
     assert Counter(tokenizer.decode(ids.tolist()) for ids in batch.tgt_out) == Counter(s.tgt_text for s in sentences)
