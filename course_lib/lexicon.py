@@ -116,8 +116,8 @@ TRANSITIVE = """
 돕 help: @person
 기다리 wait for/waited for: @person bus train taxi
 가르치 teach/taught: student child girl boy
-사랑하 love: @person
-좋아하 like: @person @animal flower song strawberry peach novel
+사랑하 love: doctor singer painter farmer cook actor nurse engineer artist
+좋아하 like: doctor singer painter farmer cook actor nurse engineer artist @animal flower song strawberry peach novel
 만들 make/made: chair box cake bread hat bag table coat dress gloves
 던지 throw/threw: ball stone in outside
 심 plant: tree flower potato in farm field garden village yard park

@@ -179,7 +179,7 @@ class Sampler:
     def objects(self, verb: Verb, with_names: bool = False) -> list[Noun]:
         if verb.stem in ("사", "팔") and self.chance(0.06):
             return COUNTED_HOMONYMS
-        return SEEN_OBJECTS[verb] + (self.names if with_names and NOUN["student"] in verb.objects else [])
+        return SEEN_OBJECTS[verb] + (self.names if with_names and verb.objects[0].kind == "person" else [])
 
     def object(self, verb: Verb, noun: Noun) -> NounPhrase:
         phrase = NounPhrase(noun)
