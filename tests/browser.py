@@ -1,11 +1,13 @@
 """Chromium for the tests: the machine's own, or the one that `playwright install chromium` keeps."""
 
+import atexit
+import functools
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Nothing but the page speaks: no updates, no first-run pages, no experiments.
@@ -15,23 +17,28 @@ ARGUMENTS = (
 )
 
 
+@functools.cache
+def driver() -> Playwright:
+    """The one Playwright of this process: a second one refuses to start beside it."""
+    playwright = sync_playwright().start()
+    atexit.register(playwright.stop)
+    return playwright
+
+
 def find_chromium() -> str | None:
     """Where a Chromium is, or None."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found:
-        return found
-    with sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-    return own if Path(own).exists() else None
+    own = next(filter(None, map(shutil.which, NAMES)), None)
+    return own or next((path for path in [driver().chromium.executable_path] if Path(path).exists()), None)
 
 
 @contextmanager
 def launch() -> Iterator[Browser]:
-    """A headless Chromium, closed at the end."""
+    """A headless Chromium, closed at the end. Several may be open at once."""
     path = find_chromium()
     if path is None:
         raise FileNotFoundError(f"expected a Chromium ({', '.join(NAMES)}), got none: install one")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+    browser = driver().chromium.launch(executable_path=path, args=list(ARGUMENTS))
+    try:
         yield browser
+    finally:
         browser.close()
