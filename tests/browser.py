@@ -1,4 +1,4 @@
-"""Chromium for the tests: the machine's own, or the one that `playwright install chromium` keeps."""
+"""A browser for the tests: the machine's own Chromium, Chrome or Edge, else what `playwright install chromium` keeps."""
 
 import atexit
 import functools
@@ -9,7 +9,15 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge", "msedge")
+# Where Windows and macOS keep browsers that are not on the path.
+PLACES = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+    "C:/Program Files/Google/Chrome/Application/chrome.exe",
+    "C:/Program Files (x86)/Microsoft/Edge/Application/msedge.exe",
+)
 # Nothing but the page speaks: no updates, no first-run pages, no experiments.
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
@@ -26,9 +34,9 @@ def driver() -> Playwright:
 
 
 def find_chromium() -> str | None:
-    """Where a Chromium is, or None."""
-    own = next(filter(None, map(shutil.which, NAMES)), None)
-    return own or next((path for path in [driver().chromium.executable_path] if Path(path).exists()), None)
+    """Where a Chromium, Chrome or Edge is, or None."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    return found or next((path for path in [*PLACES, driver().chromium.executable_path] if Path(path).exists()), None)
 
 
 @contextmanager
