@@ -1,4 +1,4 @@
-"""A browser for the tests: the machine's own Chromium, Chrome or Edge, else what `playwright install chromium` keeps."""
+"""A browser for the tests: the machine's Chromium, Chrome or Edge, else what `playwright install chromium` keeps."""
 
 import atexit
 import functools
