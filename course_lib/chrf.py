@@ -63,9 +63,14 @@ def chrf_score(counts: Counts, beta: float = 2) -> float:
     both = [(hyp, ref, matched) for hyp, ref, matched in counts if hyp and ref]
     if not any(matched for _, _, matched in both):
         return 0.0
-    precision = sum(matched / hyp for hyp, _, matched in both) / len(both)
-    recall = sum(matched / ref for _, ref, matched in both) / len(both)
-    return 100 * (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
+    # In sacrebleu's order of operations, so that of two references that are equally good the same one is the best.
+    precision = recall = 0.0
+    for hyp, ref, matched in both:
+        precision += matched / hyp
+        recall += matched / ref
+    precision, recall = precision / len(both), recall / len(both)
+    score = (1 + beta**2) * precision * recall
+    return 100 * (score / (beta**2 * precision + recall))
 
 
 def corpus_chrf(
