@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from course_lib.bpe.subwords import Subwords
 from course_lib.corpus import Sentence
-from course_lib.subwords import Subwords
 from course_lib.tokens import BOS, EOS, PAD
 
 IdPair = tuple[list[int], list[int]]

@@ -16,8 +16,8 @@ from course_lib.batching import Batches, encode_pairs
 from course_lib.bleu import corpus_bleu
 from course_lib.bpe import BPE
 from course_lib.corpus import Corpus, course_corpus, read_pairs
+from course_lib.corpus.multi30k import multi30k
 from course_lib.fast import fast_loss
-from course_lib.multi30k import multi30k
 from course_lib.reproducible import make_reproducible
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.trainer import Trainer, TrainingState

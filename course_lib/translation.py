@@ -14,7 +14,7 @@ from course_lib.beam_search import Hypothesis, beam_search, greedy_search
 from course_lib.bpe import BPE
 from course_lib.checkpoint import load_checkpoint, save_checkpoint
 from course_lib.corpus import Sentence
-from course_lib.fast_decode import CachedTransformer
+from course_lib.fast.cached import CachedTransformer
 from course_lib.probes import record_attention
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.tokens import BOS, EOS

@@ -5,9 +5,9 @@ It knows the words, not how the corpus makes sentences. Tests compare the corpus
 
 import re
 
-from course_lib import lexicon
-from course_lib.dictionary import INTRANSITIVE_VERBS, NOUN, SPEECH_VERBS, TRANSITIVE_VERBS
-from course_lib.morphology import romanize
+from course_lib.corpus import lexicon
+from course_lib.corpus.dictionary import INTRANSITIVE_VERBS, NOUN, SPEECH_VERBS, TRANSITIVE_VERBS
+from course_lib.corpus.morphology import romanize
 
 
 def any_of(words):

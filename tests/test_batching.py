@@ -20,7 +20,7 @@ from course_lib.batching import (
     shift,
 )
 from course_lib.bpe import BPE
-from course_lib.byte_bpe import ByteBPE
+from course_lib.bpe.byte_level import ByteBPE
 from course_lib.corpus import read_pairs
 from course_lib.tokens import BOS, EOS, PAD
 

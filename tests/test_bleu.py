@@ -19,7 +19,7 @@ from course_lib.bleu import (
     modified_precision,
     sentence_bleu,
 )
-from course_lib.bleu_tokenizers import tokenize_13a
+from course_lib.bleu.tokenizers import tokenize_13a
 from course_lib.chrf import corpus_chrf, sentence_chrf
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=9)

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib.bpe import BPE, BYTES, MARK, apply_merges, merge, pair_counts, train_bpe, word_symbols
-from course_lib.bpe_fast import WordCache
-from course_lib.byte_bpe import BYTE_ORDER, CHARACTER_OF, ByteBPE
-from course_lib.tokenizer_files import export_tokenizers, import_tokenizers, load_tokenizer, tiktoken_arguments
+from course_lib.bpe.byte_level import BYTE_ORDER, CHARACTER_OF, ByteBPE
+from course_lib.bpe.fast import WordCache
+from course_lib.bpe.tokenizer_files import export_tokenizers, import_tokenizers, load_tokenizer, tiktoken_arguments
 from course_lib.tokens import BOS, EOS, PAD, UNK
 
 CLASSIC = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
@@ -469,5 +469,7 @@ def test_the_library_needs_none_of_the_others():
     blocked = (
         "import sys; sys.modules |= dict.fromkeys(['tokenizers', 'tiktoken', 'sacrebleu', 'regex', 'transformers']);"
     )
-    program = blocked + "import course_lib.tokenizer_files, course_lib.bleu, course_lib.chrf, course_lib.multi30k"
+    program = (
+        blocked + "import course_lib.bpe.tokenizer_files, course_lib.bleu, course_lib.chrf, course_lib.corpus.multi30k"
+    )
     subprocess.run([sys.executable, "-c", program], check=True)

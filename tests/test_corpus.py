@@ -11,11 +11,11 @@ from english_rules import MANY, ONE, is_sentence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib import corpus, grammar, lexicon, tree_sampler
-from course_lib.corpus import Corpus, Sentence, course_corpus, read_pairs, tagged
-from course_lib.dictionary import INTRANSITIVE_VERBS, NOUN, SPEECH_VERBS, TRANSITIVE_VERBS
-from course_lib.morphology import ENDINGS, conjugate, romanize
-from course_lib.tree_tags import TAGS
+from course_lib import corpus
+from course_lib.corpus import Corpus, Sentence, course_corpus, grammar, lexicon, read_pairs, tagged, tree_sampler
+from course_lib.corpus.dictionary import INTRANSITIVE_VERBS, NOUN, SPEECH_VERBS, TRANSITIVE_VERBS
+from course_lib.corpus.morphology import ENDINGS, conjugate, romanize
+from course_lib.corpus.tree_tags import TAGS
 
 DETERMINISTIC = ("train", "val", "test", "held_out_pairs", "held_out_names", "depth", "length")
 NOUN_FORMS = {en: (noun.en, noun.plural) for en, noun in NOUN.items()}

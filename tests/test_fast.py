@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import assert_equal, gradient, scramble
 
-from course_lib import fast_attention, fast_loss
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.fast import Packing, dropout
+from course_lib.fast import attention as fast_attention
 from course_lib.fast import fast_loss as packed_loss
-from course_lib.fast_attention import FusedMultiHeadAttention, additive_mask, fused_attention
-from course_lib.fast_loss import linear_cross_entropy
+from course_lib.fast import loss as loss_module
+from course_lib.fast.attention import FusedMultiHeadAttention, additive_mask, fused_attention
+from course_lib.fast.loss import linear_cross_entropy
 from course_lib.multi_head import MultiHeadAttention
 from course_lib.tokens import EOS, PAD
 from course_lib.transformer import Transformer, TransformerConfig
@@ -196,11 +197,11 @@ def test_linear_cross_entropy_equals_torch_with_gradients(n, vocab_size, smoothi
     hidden = torch.randn(n, 5, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(vocab_size, 5, dtype=torch.float64, requires_grad=True)
     targets = torch.randint(0, vocab_size, (n,))
-    before, fast_loss.CHUNK = fast_loss.CHUNK, chunk
+    before, loss_module.CHUNK = loss_module.CHUNK, chunk
     try:
         mine = linear_cross_entropy(hidden, weight, targets, smoothing)
     finally:
-        fast_loss.CHUNK = before
+        loss_module.CHUNK = before
     theirs = F.cross_entropy(hidden @ weight.T, targets, label_smoothing=smoothing, reduction="sum")
     assert_equal(mine, theirs)
     for one, other in zip(

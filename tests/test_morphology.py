@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.dictionary import INTRANSITIVE_VERBS, NOUN, SPEECH_VERBS, TRANSITIVE_VERBS
-from course_lib.lexicon import HELD_OUT_NAMES, NAMES
-from course_lib.morphology import conjugate, indefinite_article, join_syllable, romanize, split_syllable, with_particle
+from course_lib.corpus.dictionary import INTRANSITIVE_VERBS, NOUN, SPEECH_VERBS, TRANSITIVE_VERBS
+from course_lib.corpus.lexicon import HELD_OUT_NAMES, NAMES
+from course_lib.corpus.morphology import (
+    conjugate,
+    indefinite_article,
+    join_syllable,
+    romanize,
+    split_syllable,
+    with_particle,
+)
 
 # stem: past, present, past and present before a noun
 FORMS = """

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from course_lib import multi30k as loader
-from course_lib.multi30k import CHECKSUMS, SPLITS, multi30k
+from course_lib.corpus import multi30k as loader
+from course_lib.corpus.multi30k import CHECKSUMS, SPLITS, multi30k
 
 SIZES = {"train": 9, "val": 3, "test_2016_flickr": 2}
 TEXTS = {
@@ -251,7 +251,7 @@ def test_a_dead_host_and_a_silent_one(tmp_path):
 
 def test_two_processes_at_once_download_once(tmp_path):
     program = (
-        "import sys; from course_lib import multi30k as loader; loader.CHECKSUMS = eval(sys.argv[1]);"
+        "import sys; from course_lib.corpus import multi30k as loader; loader.CHECKSUMS = eval(sys.argv[1]);"
         "print(len(loader.multi30k(cache=sys.argv[2], address=sys.argv[3])['train']))"
     )
     with Host() as host:

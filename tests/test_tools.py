@@ -110,11 +110,12 @@ def test_failing_cell_is_named_and_nothing_is_stored(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_definitions_are_copied_from_the_library(tmp_path):
+@pytest.mark.parametrize("module", ["masks.py", "masks/__init__.py"])
+def test_definitions_are_copied_from_the_library(tmp_path, module):
     library = tmp_path / "course_lib"
-    library.mkdir()
+    (library / module).parent.mkdir(parents=True)
     code = '@decorated\ndef hide(x):\n    """Hide."""\n    return 0  # nothing\n'
-    (library / "masks.py").write_text(f"import math\n\n\n{code}\n\nx = 1\n", encoding="utf-8")
+    (library / module).write_text(f"import math\n\n\n{code}\n\nx = 1\n", encoding="utf-8")
     path = tmp_path / "05_masks.ipynb"
     text = "%% code hide\ndef hide(y):\n    return 1\n\n%% code mine\ndef my_hide(x): ...\n"
     path.write_text(text_of(notebook(text)), encoding="utf-8")

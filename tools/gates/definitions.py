@@ -20,11 +20,16 @@ def definitions(source: str) -> dict[str, Definition]:
 
 
 def module_of(path: Path, library: Path, cell: NotebookNode | None = None) -> Path:
-    """The module of a chapter's subject, or the one that a cell's tag `definition:course_lib.masks` names."""
+    """The module of a chapter's subject, or the one that a cell's tag `definition:course_lib.masks` names.
+
+    The module of a package is its `__init__.py`.
+    """
+    name = path.stem[3:]
     for tag in cell.metadata.get("tags", []) if cell else []:
         if tag.startswith("definition:"):
-            return library / (tag.removeprefix("definition:").removeprefix("course_lib.").replace(".", "/") + ".py")
-    return library / f"{path.stem[3:]}.py"
+            name = tag.removeprefix("definition:").removeprefix("course_lib.").replace(".", "/")
+    package = library / name / "__init__.py"
+    return package if package.exists() else library / f"{name}.py"
 
 
 def is_definition_cell(cell: NotebookNode, module: Path) -> bool:
@@ -64,7 +69,7 @@ def same_as_library(path: Path, library: Path) -> list[str]:
                 shown.add(name)
     module = module_of(path, library)
     for name in definitions(module.read_text(encoding="utf-8")) if module.exists() else ():
-        if name not in shown and not name.startswith("_") and f"{module.stem}.{name}" not in NOT_SHOWN:
+        if name not in shown and not name.startswith("_") and f"{path.stem[3:]}.{name}" not in NOT_SHOWN:
             found.append(f"{path.name}: {name!r} of {module.name} is not shown: add a cell with it, then make sync")
     return found
 

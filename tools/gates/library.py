@@ -11,17 +11,12 @@ BUILDING = (
     ("tokens", "reproducible", "markup"),
     (
         *("attention", "masks", "multi_head", "positional_encoding", "layer_norm", "probes"),
-        *("bpe", "bpe_fast", "byte_bpe", "subwords", "tokenizer_files"),
-        *("corpus", "dictionary", "grammar", "lexicon", "morphology", "tree_sampler", "tree_tags"),
-        *("batching", "multi30k", "bleu", "bleu_fast", "bleu_tokenizers", "chrf"),
+        *("bpe", "corpus", "batching", "bleu", "chrf"),
     ),
     ("encoder", "decoder", "seq2seq", "image_attention"),
     ("transformer", "modern", "language_model"),
-    (
-        *("fast", "fast_attention", "fast_decode", "fast_linear", "fast_loss"),
-        *("training", "trainer", "checkpoint", "beam_search"),
-    ),
-    ("translation", "train"),
+    ("fast", "training", "trainer", "checkpoint", "beam_search"),
+    ("translation", "train", "translate", "score"),
     ("figures", "quizzes", "exercises"),
 )
 FLOORS = {name: floor for floor, names in enumerate(BUILDING) for name in names}

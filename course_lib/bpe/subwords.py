@@ -1,6 +1,6 @@
 """What every byte-pair tokenizer has in common: training, encoding by rank, decoding, files.
 
-`bpe.BPE` and `byte_bpe.ByteBPE` differ in how they split a text into words, and a word into its first symbols.
+`bpe.BPE` and `byte_level.ByteBPE` differ in how they split a text into words, and a word into its first symbols.
 """
 
 import gc
@@ -13,12 +13,12 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from course_lib.bpe_fast import Pair, WordCache, learn_merges
+from course_lib.bpe.fast import Pair, WordCache, learn_merges
 from course_lib.tokens import BOS, EOS, PAD, UNK
 
 SPECIALS = {"<pad>": PAD, "<bos>": BOS, "<eos>": EOS, "<unk>": UNK}
 FORMAT = "course_lib.bpe 1"
-LARGEST_ID = 0x10FFFF  # an id is also a code point in `bpe_fast`
+LARGEST_ID = 0x10FFFF  # an id is also a code point in `bpe.fast`
 
 Self = TypeVar("Self", bound="Subwords")
 

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 
-from course_lib.subwords import Subwords
+from course_lib.bpe.subwords import Subwords
 
 # GPT-2 writes each byte as one visible character: itself if it is one, else the next code point from 256 on. The order
 # of the characters is the order of the ids, so byte 33 ("!") comes first.

@@ -7,8 +7,8 @@ would encode differently.
 from pathlib import Path
 
 from course_lib.bpe import BPE, BYTES, MARK
-from course_lib.byte_bpe import BYTE_OF, GPT2_PATTERN, ByteBPE
-from course_lib.subwords import FORMAT, checked_model, read_json, write_json
+from course_lib.bpe.byte_level import BYTE_OF, GPT2_PATTERN, ByteBPE
+from course_lib.bpe.subwords import FORMAT, checked_model, read_json, write_json
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 SPACE = {"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": False}

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import course_lib
-from course_lib.bleu_fast import MAX_ORDER, count_matches
-from course_lib.bleu_tokenizers import TOKENIZERS
+from course_lib.bleu.fast import MAX_ORDER, count_matches
+from course_lib.bleu.tokenizers import TOKENIZERS
 
 SMOOTHING = {"none": 0.0, "floor": 0.1, "add-k": 1.0, "exp": 0.0}  # method: its usual value
 

@@ -13,9 +13,9 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from course_lib.fast_attention import additive_mask, mix
-from course_lib.fast_linear import project
-from course_lib.fast_loss import linear_cross_entropy
+from course_lib.fast.attention import additive_mask, mix
+from course_lib.fast.linear import project
+from course_lib.fast.loss import linear_cross_entropy
 from course_lib.layer_norm import LayerNorm, Residual
 from course_lib.positional_encoding import InputEmbedding, look_up
 from course_lib.tokens import PAD

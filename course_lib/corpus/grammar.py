@@ -6,9 +6,9 @@ in: that is the gold alignment. A word whose partner is nothing (a, the of a pla
 
 from dataclasses import dataclass, field
 
-from course_lib.dictionary import Noun, Place, Verb
-from course_lib.lexicon import NUMERALS
-from course_lib.morphology import conjugate, indefinite_article, with_particle
+from course_lib.corpus.dictionary import Noun, Place, Verb
+from course_lib.corpus.lexicon import NUMERALS
+from course_lib.corpus.morphology import conjugate, indefinite_article, with_particle
 
 Word = tuple[str, object]
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
-from course_lib import lexicon
-from course_lib.dictionary import NOUN
-from course_lib.grammar import EN_ORDER, Because, Clause, Coordination, align, spell_en, spell_ko
-from course_lib.tree_sampler import KINDS, Sampler
-from course_lib.tree_tags import tags_of
+from course_lib.corpus import lexicon
+from course_lib.corpus.dictionary import NOUN
+from course_lib.corpus.grammar import EN_ORDER, Because, Clause, Coordination, align, spell_en, spell_ko
+from course_lib.corpus.tree_sampler import KINDS, Sampler
+from course_lib.corpus.tree_tags import tags_of
 
 Words = tuple[str, ...]
 

@@ -6,7 +6,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_lib.attention import scaled_dot_product_attention
-from course_lib.fast_linear import project
+from course_lib.fast.linear import project
 from course_lib.multi_head import MultiHeadAttention, merge_heads, split_heads
 
 SHORT = 32

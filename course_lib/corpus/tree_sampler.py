@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
 
-from course_lib import lexicon
-from course_lib.dictionary import INTRANSITIVE_VERBS, NOUN, SPEECH_VERBS, TRANSITIVE_VERBS, Noun, Verb
-from course_lib.grammar import (
+from course_lib.corpus import lexicon
+from course_lib.corpus.dictionary import INTRANSITIVE_VERBS, NOUN, SPEECH_VERBS, TRANSITIVE_VERBS, Noun, Verb
+from course_lib.corpus.grammar import (
     Adjunct,
     Because,
     Clause,
@@ -16,7 +16,7 @@ from course_lib.grammar import (
     place_adjunct,
     time_adjunct,
 )
-from course_lib.morphology import romanize
+from course_lib.corpus.morphology import romanize
 
 Word = TypeVar("Word", Noun, Verb)
 # How often training draws each kind of sentence; within a kind, `Sampler` decides.
@@ -53,7 +53,7 @@ ROOMY_VERBS = [
 class Sampler:
     """Random trees from one random generator; `names` are those it may use.
 
-    >>> from course_lib.grammar import spell_en, spell_ko
+    >>> from course_lib.corpus.grammar import spell_en, spell_ko
     >>> tree = Sampler(Random(7), lexicon.NAMES).sentence("simple")
     >>> " ".join(word for word, _ in spell_ko(tree)), " ".join(word for word, _ in spell_en(tree))
     ('지현은 맛있는 배 다섯 개를 팔았다', 'Jihyeon sold five delicious pears')

@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from course_lib.fast import Packing, cross_heads, encode, heads, norm, residual
-from course_lib.fast_attention import additive_mask
-from course_lib.fast_linear import packed_linear, side_by_side
+from course_lib.fast.attention import additive_mask
+from course_lib.fast.linear import packed_linear, side_by_side
 from course_lib.positional_encoding import look_up
 from course_lib.tokens import PAD
 from course_lib.transformer import Transformer

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain, pairwise
 
-from course_lib.bpe_fast import Pair
-from course_lib.subwords import Subwords
+from course_lib.bpe.fast import Pair
+from course_lib.bpe.subwords import Subwords
 
 MARK = "</w>"  # end of word: part of a word's last symbol, so that "est" inside a word and at its end are two tokens
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from course_lib.grammar import Because, Clause, Coordination, NounPhrase, Word, align
-from course_lib.lexicon import HOMONYMS, ONE_TO_MANY
-from course_lib.morphology import split_syllable
+from course_lib.corpus.grammar import Because, Clause, Coordination, NounPhrase, Word, align
+from course_lib.corpus.lexicon import HOMONYMS, ONE_TO_MANY
+from course_lib.corpus.morphology import split_syllable
 
 TAGS = {
     "simple, relative, because, quote, coordination": "the kind of sentence",

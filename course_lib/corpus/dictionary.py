@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from course_lib import lexicon
-from course_lib.morphology import add_s, past_tense
+from course_lib.corpus import lexicon
+from course_lib.corpus.morphology import add_s, past_tense
 
 
 @dataclass(frozen=True, eq=False)
