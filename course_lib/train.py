@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,17 +12,16 @@ import torch
 from torch import distributed
 
 from course_lib.batching import Batches, encode_pairs
-from course_lib.bleu import corpus_bleu
 from course_lib.bpe import BPE
-from course_lib.corpus import Corpus, course_corpus, read_pairs
-from course_lib.corpus.multi30k import multi30k
+from course_lib.corpus import Corpus
 from course_lib.fast import fast_loss
+from course_lib.report import evaluate, load_corpus, samples, table
 from course_lib.reproducible import make_reproducible
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.trainer import Trainer, TrainingState
 from course_lib.training import TrainingSettings, plain_loss
 from course_lib.transformer import Transformer, TransformerConfig
-from course_lib.translation import Translator, alignment_accuracy, exact_match
+from course_lib.translation import Translator
 
 DESCRIPTION = """\
 Train a translator, translate the held-out sentences with it, and say how good it is.
@@ -107,8 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace, quiet: bool = False) -> dict[str, Any]:
     """The whole way from corpus to figures."""
     make_reproducible(options.seed, options.threads)
-    corpus = load(options.data, options.seed)
-    corpus = corpus.swapped() if options.reverse else corpus
+    corpus = load_corpus(options.data, options.seed, options.reverse)
     texts = [text for pair in corpus["train"] for text in (pair.src_text, pair.tgt_text)]
     vocabulary = BPE.train(texts, options.merges)
     model = build(options, vocabulary.vocab_size)
@@ -122,13 +119,6 @@ def run(options: argparse.Namespace, quiet: bool = False) -> dict[str, Any]:
     figures = report(options, translator, corpus, state)
     show(figures, translator, corpus, options)
     return figures
-
-
-def load(data: str, seed: int) -> Corpus:
-    """The corpus that `--data` names."""
-    if data == "course":
-        return course_corpus(seed)
-    return multi30k() if data == "multi30k" else read_pairs(data, seed=seed)
 
 
 def build(options: argparse.Namespace, vocab_size: int) -> Transformer | Seq2Seq:
@@ -168,23 +158,12 @@ def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, q
 
 def report(options: argparse.Namespace, translator: Translator, corpus: Corpus, state: TrainingState) -> dict[str, Any]:
     """Figures of every split but train and val, with what made them."""
-    begun = time.perf_counter()
-    found: dict[str, Any] = {"exact_match": {}, "bleu": {}, "alignment": {}}
-    for split in corpus.splits:
-        if split in ("train", "val") or not corpus[split]:
-            continue
-        pairs = corpus[split]
-        texts = translator.translate([pair.src_text for pair in pairs], options.beam, options.length_penalty)
-        found["exact_match"][split] = round(exact_match(texts, pairs), 4)
-        found["bleu"][split] = round(corpus_bleu(texts, [pair.tgt_text for pair in pairs]).score, 2)
-        if any(pair.alignment for pair in pairs):
-            found["alignment"][split] = round(alignment_accuracy(translator, pairs), 4)
+    found = evaluate(translator, corpus, options.beam, options.length_penalty)
     return found | {
         "tokens_per_second": round(state.tokens / max(state.seconds, 1e-9)),
         "seconds": round(state.seconds, 1),
         "updates": state.step,
         "parameters": sum(p.numel() for p in translator.model.parameters()),
-        "evaluation_seconds": round(time.perf_counter() - begun, 1),
         "curve": state.curve,
         "options": {name: str(v) if isinstance(v, Path) else v for name, v in vars(options).items()},
         "torch": torch.__version__,
@@ -193,16 +172,11 @@ def report(options: argparse.Namespace, translator: Translator, corpus: Corpus, 
 
 def show(figures: dict[str, Any], translator: Translator, corpus: Corpus, options: argparse.Namespace) -> None:
     """Print the figures as a table, and a few translations."""
-    print(f"{'split':<16}{'exact match':>12}{'BLEU':>8}{'alignment':>11}")
-    for split, exact in figures["exact_match"].items():
-        aligned = figures["alignment"].get(split)
-        print(
-            f"{split:<16}{exact:>12.3f}{figures['bleu'][split]:>8.1f}{'' if aligned is None else f'{aligned:.3f}':>11}"
-        )
+    print(table(figures))
     print(f"{figures['updates']} updates, {figures['tokens_per_second']:,} target tokens a second")
     pairs = corpus["test"][:SHOWN]
-    for pair, text in zip(pairs, translator.translate([pair.src_text for pair in pairs], options.beam), strict=True):
-        print(f"\n  {pair.src_text}\n→ {text}" + ("" if text == pair.tgt_text else f"\n  (reference: {pair.tgt_text})"))
+    texts = translator.translate([pair.src_text for pair in pairs], options.beam, options.length_penalty)
+    print(f"\n{samples(pairs, texts)}")
 
 
 if __name__ == "__main__":

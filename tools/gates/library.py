@@ -14,10 +14,10 @@ BUILDING = (
         *("bpe", "corpus", "batching", "bleu", "chrf"),
     ),
     ("encoder", "decoder", "seq2seq", "image_attention"),
-    ("transformer", "modern", "language_model"),
+    ("transformer", "modern", "language_model", "figures"),
     ("fast", "training", "trainer", "checkpoint", "beam_search"),
-    ("translation", "train", "translate", "score"),
-    ("figures", "quizzes", "exercises"),
+    ("translation", "report", "train", "translate", "score"),
+    ("quizzes", "exercises"),
 )
 FLOORS = {name: floor for floor, names in enumerate(BUILDING) for name in names}
 # These know arrays and strings only: they import nothing else of course_lib.
