@@ -1,0 +1,101 @@
+"""From measurements to a results file and a table."""
+
+import json
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+from benchmarks.engine import Settings
+from benchmarks.machine import machine_class, today, versions
+
+TITLE = "Speed, beside what you would otherwise use"
+ABOUT = (
+    "All contenders of a work ran in one go, in turns, after they had shown that they do the same work. The last "
+    "column divides the speed (or thrift) of each by that of the fastest contender from elsewhere, round by round: the "
+    "median, and in parentheses the smallest and the largest. Seconds depend on the machine; ratios do too, though "
+    "less. `make bench` measures yours."
+)
+COLUMNS = ["work", "contender", "took", "beside the fastest other"]
+
+
+def results(works: list[dict[str, Any]], settings: Settings) -> dict[str, Any]:
+    """What the file holds: a table for the book, and everything that was measured."""
+    return {
+        "title": TITLE,
+        "about": f"{ABOUT} Measured on {machine_class()['processor']}, {settings.threads} threads.",
+        "columns": COLUMNS,
+        "rows": [row for work in works for row in rows(work)],
+        "day": today(),
+        "machine": machine_class(),
+        "threads": settings.threads,
+        "versions": versions(),
+        "works": works,
+    }
+
+
+def rows(work: dict[str, Any]) -> list[list[str]]:
+    """The table's rows of one work, the smallest median first."""
+    unit = work["unit"]
+    contenders = sorted(work["contenders"].items(), key=lambda item: item[1][unit]["median"])
+    found = []
+    for name, row in contenders:
+        ratio = row["beside the fastest"]
+        found.append(["" if found else work["title"], name, amount(row[unit]["median"], unit), with_spread(ratio)])
+    return found
+
+
+def amount(value: float, unit: str) -> str:
+    """A number with a unit of a handy size.
+
+    >>> amount(0.01234, "s"), amount(44.44, "MiB")
+    ('12.3 ms', '44.4 MiB')
+    """
+    if unit == "s" and value < 1:
+        value, unit = value * 1000, "ms"
+    decimals = 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:.{decimals}f} {unit}"
+
+
+def with_spread(ratio: dict[str, float] | None) -> str:
+    """A ratio and how far it wandered.
+
+    >>> with_spread({"median": 1.5, "min": 1.42, "max": 1.61})
+    '1.50 (1.42 to 1.61)'
+    """
+    return "{median:.2f} ({min:.2f} to {max:.2f})".format(**ratio) if ratio else ""
+
+
+def text(work: dict[str, Any]) -> str:
+    """A work's measurements for a terminal.
+
+    >>> seconds, ratio = ({"median": m, "min": m, "max": m} for m in (2.0, 1.0))
+    >>> row = {"s": seconds, "beside the fastest": ratio}
+    >>> print(text({"title": "t", "about": "a", "unit": "s", "contenders": {"x": row}, "left out": []}))
+    <BLANKLINE>
+    t: a
+      x  2.00 s    1.00 (1.00 to 1.00)
+    """
+    lines = rows(work)
+    width = max((len(line[1]) for line in lines), default=0)
+    head = "\n" + fill(f"{work['title']}: {work['about']}", width=100)
+    body = [f"  {name:{width}}  {took:8}  {ratio}".rstrip() for _, name, took, ratio in lines]
+    return "\n".join([head, *body, *aims(work), *(f"  {sentence}." for sentence in work["left out"])])
+
+
+def aims(work: dict[str, Any]) -> list[str]:
+    """A sentence for every ratio that the project aims at."""
+    found = []
+    for name, row in work["contenders"].items():
+        for peer, ratio in row.get("against", {}).items():
+            if ratio["aim"]:
+                found.append(f"  {name} against {peer}: {with_spread(ratio)}, aim {ratio['aim']}")
+        if share := row.get("share of the peak"):
+            found.append(f"  {name}: {share['median']:.0%} of the machine's peak, on real tokens")
+    return found
+
+
+def write(path: Path, content: dict[str, Any]) -> None:
+    """Write the results whole, one value a line, so that changes can be read."""
+    temporary = path.with_suffix(".part")
+    temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    temporary.replace(path)
