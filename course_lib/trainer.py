@@ -12,6 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm.auto import tqdm
 
 from course_lib.checkpoint import CheckpointFolder
+from course_lib.optimizers import Optimizers
 from course_lib.tokens import PAD
 from course_lib.training import TrainingSettings, plain_loss
 
@@ -74,9 +75,7 @@ class Trainer:
         self.rank = distributed.get_rank() if distributed.is_initialized() else 0
         self.world = distributed.get_world_size() if distributed.is_initialized() else 1
         self.quiet = quiet or self.rank > 0
-        self.optimizer = torch.optim.AdamW(
-            model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, weight_decay=settings.weight_decay, fused=True
-        )
+        self.optimizers = Optimizers(model, settings.optimizer, settings.weight_decay)
         self.checkpoints = CheckpointFolder(folder) if folder is not None else None
         module = _LossModule(model, loss)
         self.loss = DistributedDataParallel(module) if self.world > 1 else module
@@ -131,15 +130,14 @@ class Trainer:
         # When this update will end is not known: a little is added to the time so far, lest the first rate be 0.
         progress = ahead / settings.steps if settings.steps else (state.seconds + 0.05) / settings.seconds
         rate = settings.learning_rate(ahead, min(progress, 1.0))
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        self.optimizers.set_rate(rate)
         loss = self._forward(self._share(batch)) * (self.world / max(real, 1))
         loss.backward()
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
         if not math.isfinite(float(loss.detach()) + float(norm)):
             raise NotFinite(self._where(float(loss.detach()), rate))
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizers.step()
+        self.optimizers.zero_grad()
         state.step, state.index, state.tokens = ahead, state.index + 1, state.tokens + real
         state.seconds += self._agreed(time.perf_counter() - begun)
 
@@ -197,7 +195,7 @@ class Trainer:
         if self.checkpoints is not None and self.rank == 0:
             content = {
                 "model": self.model.state_dict(),
-                "optimizer": self.optimizer.state_dict(),
+                "optimizers": self.optimizers.state_dict(),
                 "state": asdict(self.state),
                 "settings": asdict(self.settings),
                 "random": torch.get_rng_state(),
@@ -218,7 +216,7 @@ class Trainer:
                 f"expected the settings of the checkpoint ({was}), got others: use the same ones, or another folder"
             )
         self.model.load_state_dict(content["model"])
-        self.optimizer.load_state_dict(content["optimizer"])
+        self.optimizers.load_state_dict(content["optimizers"])
         self.state = TrainingState(**content["state"])
         if self.rank == 0:
             torch.set_rng_state(content["random"].cpu())

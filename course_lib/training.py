@@ -3,9 +3,11 @@
 import math
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_lib.optimizers import OPTIMIZERS
 from course_lib.tokens import PAD
 
 
@@ -65,6 +67,22 @@ def cosine(progress: float, peak: float, warmup: float = 0.05) -> float:
     return peak * 0.5 * (1 + math.cos(math.pi * min((progress - warmup) / (1 - warmup), 1.0)))
 
 
+def fastest_precision(device: str) -> str:
+    """The precision in which large matrix products are fastest on "cpu" or "cuda": bfloat16 where it is built in.
+
+    A processor without such instructions computes bfloat16 too, slower than float32.
+
+    >>> fastest_precision("cpu") in ("float32", "bfloat16")
+    True
+    """
+    if device == "cuda":
+        built_in = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:  # PyTorch has no public question for it
+        questions = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+        built_in = any(getattr(torch.cpu, name, lambda: False)() for name in questions)
+    return "bfloat16" if built_in else "float32"
+
+
 @dataclass(frozen=True)
 class TrainingSettings:
     """How to train. One of `seconds` and `steps` says how long.
@@ -82,6 +100,7 @@ class TrainingSettings:
     d_model: int = 128
     label_smoothing: float = 0.1
     clip: float = 1.0
+    optimizer: str = "adamw"
     weight_decay: float = 0.0
     evaluate_every: int = 200
     checkpoint_every: int = 200
@@ -94,7 +113,11 @@ class TrainingSettings:
             raise ValueError(
                 f"expected one of steps and seconds, got steps={self.steps} and seconds={self.seconds}: name how long"
             )
-        choices = {"schedule": ("cosine", "inverse_sqrt", "noam"), "precision": ("float32", "bfloat16")}
+        choices = {
+            "schedule": ("cosine", "inverse_sqrt", "noam"),
+            "optimizer": OPTIMIZERS,
+            "precision": ("float32", "bfloat16"),
+        }
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 wanted = " or ".join(map(repr, allowed))

@@ -219,8 +219,8 @@ def test_empty_corpus_is_refused():
 def test_every_update_moves_at_a_positive_rate():
     rates = []
     trainer = make_trainer(steps=20)
-    step = trainer.optimizer.step
-    trainer.optimizer.step = lambda: (rates.append(trainer.optimizer.param_groups[0]["lr"]), step())
+    step = trainer.optimizers.step
+    trainer.optimizers.step = lambda: (rates.append(next(trainer.optimizers.groups())["lr"]), step())
     trainer.run()
     assert min(rates[:-1]) > 0
     assert max(rates) <= 1e-2

@@ -1,0 +1,91 @@
+"""What turns gradients into updates: AdamW for everything, or Muon for the matrices inside the model."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+OPTIMIZERS = ("adamw", "muon")
+
+
+def hidden_matrices(model: nn.Module) -> list[nn.Parameter]:
+    """The weights of the linear layers inside a model: neither embeddings nor the `output` layer, tied or not.
+
+    >>> model = nn.ModuleDict({"embedding": nn.Embedding(5, 4), "hidden": nn.Linear(4, 3), "output": nn.Linear(3, 5)})
+    >>> [tuple(weight.shape) for weight in hidden_matrices(model)]
+    [(3, 4)]
+    """
+    tied = {id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)}
+    linear = [
+        module.weight
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear) and name.split(".")[-1] != "output" and id(module.weight) not in tied
+    ]
+    return list({id(weight): weight for weight in linear}.values())
+
+
+class Optimizers:
+    """The optimizers of one model as one: `step`, `zero_grad`, a learning rate for all.
+
+    "adamw" is Adam with decoupled weight decay. "muon" gives the hidden matrices an update whose singular values are
+    all about 1, scaled to the size of an AdamW update, so that one learning rate and one weight decay serve both; the
+    rest stays with AdamW. An update costs more and teaches more. Source: Loshchilov and Hutter 2019 (AdamW); Jordan
+    et al. 2024 (Muon); Liu et al. 2025, section 2.2 (its scale).
+
+    >>> model = nn.Linear(2, 1)
+    >>> optimizers = Optimizers(model, "adamw", weight_decay=0.0)
+    >>> optimizers.set_rate(0.1)
+    >>> model(torch.ones(2)).backward()
+    >>> optimizers.step()
+    """
+
+    def __init__(self, model: nn.Module, name: str, weight_decay: float):
+        if name not in OPTIMIZERS:
+            raise ValueError(
+                f"expected optimizer {' or '.join(map(repr, OPTIMIZERS))}, got {name!r}: choose one of them"
+            )
+        matrices = hidden_matrices(model) if name == "muon" else []
+        others = {id(parameter): parameter for parameter in model.parameters()}
+        for matrix in matrices:
+            del others[id(matrix)]
+        self.each: list[torch.optim.Optimizer] = []
+        if others:
+            self.each.append(
+                torch.optim.AdamW(
+                    others.values(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, weight_decay=weight_decay, fused=True
+                )
+            )
+        if matrices:
+            self.each.append(
+                torch.optim.Muon(matrices, lr=0.0, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
+            )
+
+    def groups(self) -> Iterator[dict[str, Any]]:
+        """The groups of parameters of all optimizers."""
+        for optimizer in self.each:
+            yield from optimizer.param_groups
+
+    def set_rate(self, rate: float) -> None:
+        """Give every parameter this learning rate."""
+        for group in self.groups():
+            group["lr"] = rate
+
+    def step(self) -> None:
+        """Update the parameters."""
+        for optimizer in self.each:
+            optimizer.step()
+
+    def zero_grad(self) -> None:
+        """Forget the gradients."""
+        for optimizer in self.each:
+            optimizer.zero_grad(set_to_none=True)
+
+    def state_dict(self) -> list[dict[str, Any]]:
+        """All that the next update depends on."""
+        return [optimizer.state_dict() for optimizer in self.each]
+
+    def load_state_dict(self, states: Sequence[dict[str, Any]]) -> None:
+        """Go on from what `state_dict` gave."""
+        for optimizer, state in zip(self.each, states, strict=True):
+            optimizer.load_state_dict(state)
