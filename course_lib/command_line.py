@@ -1,0 +1,141 @@
+"""What the commands share: options that are checked, errors in one line, exit codes."""
+
+import argparse
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+EXIT_CODES = """\
+exit codes
+  0    all went well
+  1    a file, a folder or the data is not what was expected; one line says what to do
+  2    an option is not what was expected
+  130  stopped with Ctrl-C
+  141  whoever read the output stopped reading, as `| head` does
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Options of `python -m course_lib.<command>`: the description keeps its lines, an error takes one line.
+
+    >>> Parser("train", "Train.").prog
+    'python -m course_lib.train'
+    """
+
+    def __init__(self, command: str, description: str):
+        prog = f"python -m course_lib.{command}"
+        super().__init__(
+            prog, description=description, epilog=EXIT_CODES, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+
+    def error(self, message: str) -> None:
+        self.exit(2, f"{self.prog}: {message}; --help explains the options\n")
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """The type of an option that takes a whole number of at least `least`.
+
+    >>> whole(1)("12")
+    12
+    """
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = None
+        if value is None or value < least:
+            raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, got {text!r}")
+        return value
+
+    return read
+
+
+def number(least: float = -math.inf, above: float = -math.inf, below: float = math.inf) -> Callable[[str], float]:
+    """The type of an option that takes a number: at least `least`, greater than `above`, less than `below`.
+
+    >>> number(least=0, below=1)("0.1")
+    0.1
+    """
+    bounds = [("at least", least), ("greater than", above), ("less than", below)]
+    wanted = " and ".join(f"{words} {bound}" for words, bound in bounds if math.isfinite(bound))
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and least <= value and above < value < below):
+            raise argparse.ArgumentTypeError(f"expected a number {wanted}".rstrip() + f", got {text!r}")
+        return value
+
+    return read
+
+
+def default_threads() -> int:
+    """Two threads where there are two: more cost the course's small tensors more than they give.
+
+    >>> default_threads() in (1, 2)
+    True
+    """
+    return min(2, os.cpu_count() or 1)
+
+
+def check_writable(folder: Path) -> None:
+    """Make `folder` and write into it once: better to learn before the work than after it that it cannot be done.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     check_writable(Path(folder) / "new")
+    ...     (Path(folder) / "new").is_dir()
+    True
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+
+
+def run_command(prog: str, work: Callable[[], object], expected: tuple[type[Exception], ...] = ()) -> int:
+    """Do the work; the exit code. What people can put right (ValueError, OSError, `expected`) is said in one line.
+
+    >>> run_command("add", lambda: 1 + 1)
+    0
+    """
+    try:
+        work()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes once more at its end: into nothing, lest it complains then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except KeyboardInterrupt:
+        return 130
+    except (ValueError, OSError, MemoryError, RuntimeError, *expected) as error:
+        if isinstance(error, RuntimeError) and not isinstance(error, expected) and not _no_memory(error):
+            raise
+        print(f"{prog}: {explain(error)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def explain(error: Exception) -> str:
+    """One line on an error: expected, got, what to do.
+
+    >>> explain(FileNotFoundError(2, "No such file or directory", "pairs.tsv"))
+    "expected to read or write 'pairs.tsv', got 'No such file or directory': check the path and who may use it"
+    """
+    if isinstance(error, OSError) and error.filename is not None:
+        name, reason = str(error.filename), error.strerror
+        return f"expected to read or write {name!r}, got {reason!r}: check the path and who may use it"
+    if isinstance(error, MemoryError) or _no_memory(error):
+        return "expected enough memory, got less than the work takes: choose a smaller model, or smaller batches"
+    return " ".join(str(error).split())
+
+
+def _no_memory(error: Exception) -> bool:
+    """PyTorch says that memory is short in several ways, some of them with words alone."""
+    return isinstance(error, RuntimeError) and any(
+        words in str(error) for words in ("out of memory", "can't allocate memory", "not enough memory")
+    )

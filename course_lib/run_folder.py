@@ -1,0 +1,118 @@
+"""The folder of a run: what `train --folder` leaves there, and where the other commands find it.
+
+`model.pt` and `vocabulary.json` are the translator, `options.json` says how it was trained, `checkpoints/` is what a
+training goes on from, `curve.json` and `curve.svg` show how it learned.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course_lib.bpe.subwords import read_json, write_json
+from course_lib.checkpoint import CheckpointFolder, average_weights, load_checkpoint
+from course_lib.command_line import check_writable
+from course_lib.translation import Translator
+
+# These may change from one call to the next; whoever changes another option trains another model.
+FREE = ("steps", "seconds", "threads", "folder", "json", "beam", "length_penalty")
+
+
+def prepare(folder: Path, options: dict[str, Any]) -> None:
+    """Make the folder of a training and keep its options there; refuse a folder in which another training stands.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     prepare(Path(folder), {"merges": 1000, "seconds": 60})
+    ...     recorded_options(Path(folder))
+    {'merges': 1000, 'seconds': 60}
+    """
+    check_writable(folder)
+    mine = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
+    if "data" in mine and Path(mine["data"]).is_file():
+        mine["data"] = str(Path(mine["data"]).resolve())
+    if CheckpointFolder(folder / "checkpoints").paths():
+        before = recorded_options(folder)
+        changed = [name for name in before if name in mine and name not in FREE and before[name] != mine[name]]
+        if changed:
+            was, now = (_spelled({name: values[name] for name in changed}) for values in (before, mine))
+            raise ValueError(
+                f"expected the options of the training in {folder} ({was}), got {now}: "
+                "use the same ones, or another folder"
+            )
+    write_json(folder / "options.json", mine)
+
+
+def recorded_options(folder: Path) -> dict[str, Any]:
+    """How the translator in the folder was trained; nothing, where nobody wrote it down.
+
+    >>> recorded_options(Path("no such folder"))
+    {}
+    """
+    path = folder / "options.json"
+    return read_json(path) if path.exists() else {}
+
+
+def open_translator(folder: Path, average: int = 0, device: torch.device | None = None) -> Translator:
+    """The translator in the folder, on a GPU where there is one; with the mean of its last `average` checkpoints.
+
+    >>> import tempfile
+    >>> from course_lib.bpe import BPE
+    >>> from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
+    >>> vocabulary = BPE.train(["eins zwei"], n_merges=4)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Translator(Seq2Seq(Seq2SeqConfig(vocabulary.vocab_size, d_model=4)), vocabulary).save(folder)
+    ...     translator = open_translator(Path(folder))
+    >>> len(translator.translate(["eins"], max_len=3))
+    1
+    """
+    device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        translator = Translator.load(folder, device)
+    except (LookupError, TypeError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:100]
+        raise ValueError(
+            f"expected a model of this course in {folder}, got another ({reason}): train into an empty folder"
+        ) from None
+    rows, ids = translator.model.config.vocab_size, translator.vocabulary.vocab_size
+    if rows != ids:
+        raise ValueError(
+            f"expected the vocabulary of the model in {folder}, with {rows} ids, got one with {ids}: "
+            "keep model.pt and vocabulary.json of one training together"
+        )
+    if average:
+        translator.model.load_state_dict(_mean(folder / "checkpoints", average, device))
+    return translator
+
+
+def save_curve(folder: Path, curve: Sequence[dict[str, float]]) -> None:
+    """Write the evaluations of a training as `curve.json`, and as a picture, `curve.svg`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_curve(Path(folder), [{"step": 200, "seconds": 3.1, "tokens": 9000, "val_loss": 2.5}])
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['curve.json', 'curve.svg']
+    """
+    # Only this function draws, and matplotlib takes its time to load.
+    from course_lib.figures.learning_curve import learning_curve, standalone_svg
+
+    (folder / "curve.json").write_text(json.dumps(list(curve)) + "\n", encoding="utf-8")
+    points = [point for point in curve if math.isfinite(point.get("val_loss", math.nan))]
+    columns = {name: [point[name] for point in points] for name in ("val_loss", "step", "seconds", "tokens")}
+    figure, alt = learning_curve(columns["val_loss"], columns["step"], columns["seconds"], columns["tokens"])
+    (folder / "curve.svg").write_text(standalone_svg(figure, alt), encoding="utf-8")
+
+
+def _mean(folder: Path, count: int, device: torch.device) -> dict[str, torch.Tensor]:
+    paths = CheckpointFolder(folder).paths()[-count:]
+    if len(paths) < count:
+        raise ValueError(f"expected {count} checkpoints in {folder}, got {len(paths)}: average fewer")
+    return average_weights([load_checkpoint(path, device)["model"] for path in paths])
+
+
+def _spelled(options: dict[str, Any]) -> str:
+    return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in options.items())
