@@ -3,6 +3,7 @@ PYTHON    ?= python3
 NOTEBOOKS ?=
 VERSIONS  ?= installed
 URL       ?=
+WORKS     ?=
 
 VENV  := .venv
 READY := $(VENV)/.ready
@@ -35,9 +36,9 @@ sync: $(READY)  ## copy the library's definitions into the chapters' definition 
 lint: $(READY)  ## check style and format, of notebook code too
 	@$(RUN) -m tools.stages --only lint
 
-bench: $(READY)  ## measure the library beside what a reader would otherwise use
-	@test -f benchmarks/__main__.py || { echo "There is nothing to measure yet: benchmarks/ is empty."; exit 1; }
-	@$(RUN) -m benchmarks
+bench: $(READY)  ## measure the library beside what a reader would otherwise use (WORKS="bleu bpe": only these)
+	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt
+	@$(RUN) -m benchmarks $(WORKS)
 
 colab: $(READY)  ## run chapters as Colab does: alone in a folder, package installed (VERSIONS=oldest|newest)
 	@$(RUN) -m tools.colab --versions $(VERSIONS) $(NOTEBOOKS)

@@ -52,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    """Read the command line, fix the number of threads, run."""
     options = parser().parse_args(arguments)
     if unknown := set(options.works) - set(WORKS):
         parser().error(f"expected works among {', '.join(WORKS)}, got {', '.join(sorted(unknown))}")

@@ -49,7 +49,7 @@ def tells_memory() -> bool:
 
 
 def extra_memory(work: Callable[[], Any]) -> float:
-    """How much more resident memory, in MiB, the process held at some time during `work` than before it: a page or more.
+    """How much more resident memory, in MiB, the process held at some time during `work` than before: a page or more.
 
     Read from /proc/self/status (VmRSS before, VmHWM after, the mark set back in between). `getrusage` would not do: the
     peak it gives a new process begins with that of the process which started it.

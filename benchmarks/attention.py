@@ -111,7 +111,8 @@ def memory_of(title: str, about: str, sizes: tuple[int, int, int, int], settings
     calls = {name: lambda name=name: alone(peak_memory, settings.threads, name=name, sizes=sizes) for name in names}
     about += "resident memory at its highest, less what was held before the forward pass."
     aims = {(COURSE, KERNEL): 0.95}
-    return Work(title, about, calls, (COURSE, SIMPLE), unit="MiB", aims=aims, rounds=3, warm_up=False)
+    rounds = 1 if settings.quick else 3
+    return Work(title, about, calls, (COURSE, SIMPLE), unit="MiB", aims=aims, rounds=rounds, warm_up=False)
 
 
 def peak_memory(name: str, sizes: list[int], threads: int) -> float:

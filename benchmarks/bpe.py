@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.alone import alone
 from benchmarks.engine import Call, Disagreement, LeftOut, Settings, Work, agree, gather
 from benchmarks.peers import subwords
-from benchmarks.text import Language
+from benchmarks.text import LARGEST, Language
 
 COURSE, CHARACTERS, TOKENIZERS = "course, ByteBPE", "course, BPE", "tokenizers"
 NO_OFFSETS, SENTENCEPIECE, SUBWORD_NMT = "tokenizers, without offsets", "sentencepiece", "subword-nmt"
@@ -50,7 +50,7 @@ def read_text(settings: Settings, n_bytes: int) -> str:
     """The text to measure on: the reader's, or made-up sentences."""
     if settings.text:
         return settings.text.read_text(encoding="utf-8")
-    return "\n".join(Language(n_words=500 if settings.quick else 200_000).lines(n_bytes))
+    return "\n".join(Language(n_words=500 if settings.quick else LARGEST).lines(n_bytes))
 
 
 def beginning(text: str, n_bytes: int) -> str:

@@ -26,6 +26,7 @@ from tools.pins import name_of
 MODULES = sorted(LIBRARY.rglob("*.py"))
 BANKS = [path for path in MODULES if path.parent.name in library.ON_TOP and path.stem != "__init__"]
 SUBJECTS = {path.stem[3:] for path in chapters()}
+BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("book/**/*.md")})
 
 
@@ -57,9 +58,14 @@ def test_worked_examples_run(path):
     run_doctests(importlib.import_module(module_name(path)))
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "tools").rglob("*.py")), ids=module_name)
-def test_worked_examples_of_the_tools_run(path):
+@pytest.mark.parametrize("path", [*sorted((ROOT / "tools").rglob("*.py")), *BENCHMARKS], ids=module_name)
+def test_worked_examples_of_tools_and_benchmarks_run(path):
     run_doctests(importlib.import_module(module_name(path)))
+
+
+def test_benchmarks_are_small_and_documented():
+    complaints = [complaint for path in BENCHMARKS for complaint in library.documented(path, examples=False)]
+    assert library.small(ROOT / "benchmarks") + complaints == []
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)

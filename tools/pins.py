@@ -25,7 +25,8 @@ def name_of(line: str) -> str:
 def main() -> int:
     command = [sys.executable, "-m", "pip", "freeze", "--exclude-editable", "--disable-pip-version-check"]
     installed = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()
-    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    files = ("requirements.txt", "requirements-bench.txt")
+    lines = [line for name in files for line in (ROOT / name).read_text(encoding="utf-8").splitlines()]
     chosen = {name_of(line) for line in lines if line and line[0].isalpha()}
     pins = sorted((line for line in installed if "==" in line and name_of(line) not in chosen), key=str.lower)
     pins = [f"{line.split('+')[0]} ; python_version >= '3.11'" for line in pins]
