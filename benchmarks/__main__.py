@@ -6,7 +6,6 @@ hours. A contender whose package is missing is left out; `make bench` installs a
 """
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
@@ -52,13 +51,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Read the command line, fix the number of threads, run."""
+    """Read the command line and measure."""
     options = parser().parse_args(arguments)
     if unknown := set(options.works) - set(WORKS):
         parser().error(f"expected works among {', '.join(WORKS)}, got {', '.join(sorted(unknown))}")
-    # Before torch and the others start: they ask once how many threads they may use.
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
-        os.environ[name] = str(options.threads)
     return run(options)
 
 

@@ -36,11 +36,10 @@ def results(works: list[dict[str, Any]], settings: Settings) -> dict[str, Any]:
 def rows(work: dict[str, Any]) -> list[list[str]]:
     """The table's rows of one work, the smallest median first."""
     unit = work["unit"]
-    contenders = sorted(work["contenders"].items(), key=lambda item: item[1][unit]["median"])
     found = []
-    for name, row in contenders:
-        ratio = row["beside the fastest"]
-        found.append(["" if found else work["title"], name, amount(row[unit]["median"], unit), with_spread(ratio)])
+    for name, row in sorted(work["contenders"].items(), key=lambda item: item[1][unit]["median"]):
+        took = amount(row[unit]["median"], unit)
+        found.append(["" if found else work["title"], name, took, with_spread(row["beside the fastest"])])
     return found
 
 
@@ -83,14 +82,14 @@ def text(work: dict[str, Any]) -> str:
 
 
 def aims(work: dict[str, Any]) -> list[str]:
-    """A sentence for every ratio that the project aims at."""
+    """A sentence for every ratio that the project aims at, and the course's shares of the machine's peak."""
     found = []
     for name, row in work["contenders"].items():
         for peer, ratio in row.get("against", {}).items():
             if ratio["aim"]:
                 found.append(f"  {name} against {peer}: {with_spread(ratio)}, aim {ratio['aim']}")
-        if share := row.get("share of the peak"):
-            found.append(f"  {name}: {share['median']:.0%} of the machine's peak, on real tokens")
+        if row.get("course") and "share of the peak" in row:
+            found.append(f"  {name}: {row['share of the peak']['median']:.0%} of the machine's peak, on real tokens")
     return found
 
 

@@ -263,8 +263,6 @@ def test_unknown_work_is_refused(capsys):
 
 
 def test_a_part_writes_nothing_unless_asked(monkeypatch, tmp_path, capsys):
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
-        monkeypatch.setenv(name, "1")
     monkeypatch.setattr(command, "FILE", tmp_path / "never.json")
     assert command.main(["bleu", "--quick", "--threads", "1"]) == 0
     assert command.main(["bleu", "--quick", "--threads", "1", "--json", str(tmp_path / "asked.json")]) == 0
