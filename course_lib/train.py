@@ -4,16 +4,14 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import distributed
 
 from course_lib.batching import Batches, encode_pairs
 from course_lib.bpe import BPE
-from course_lib.command_line import Parser, check_writable, default_threads, number, run_command, whole
+from course_lib.command_line import Parser, check_writable, default_threads, number, whole
 from course_lib.corpus import Corpus
 from course_lib.fast import fast_loss
 from course_lib.fast.memory import keep_freed_memory
@@ -22,8 +20,8 @@ from course_lib.report import evaluate, load_corpus, samples, table
 from course_lib.reproducible import make_reproducible
 from course_lib.run_folder import prepare, save_curve
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
-from course_lib.trainer import NotFinite, Trainer, TrainingState
-from course_lib.training import TrainingSettings, fastest_precision, plain_loss
+from course_lib.trainer import Trainer, TrainingState
+from course_lib.training import TrainingSettings, plain_loss
 from course_lib.transformer import Transformer, TransformerConfig
 from course_lib.translation import Translator
 
@@ -47,20 +45,6 @@ what to expect
   corpus by heart: more dropout, or less time. BLEU near 100 on the course's corpus says
   that it works and nothing about real text; try multi30k. A GPU is used where there is one.
 """
-
-# What fits a corpus, found by trying. The course corpus is regular: without dropout, with much weight decay, small
-# batches teach most in a minute. Real sentences are varied and few: a larger model, held back by dropout.
-PRESETS: dict[str, dict[str, Any]] = {
-    "course": {
-        **{"d_model": 128, "n_heads": 8, "d_ff": 256, "n_layers": 2, "dropout": 0.0, "merges": 1000},
-        **{"peak_lr": 3e-3, "max_tokens": 500, "weight_decay": 0.2, "beam": 1},
-    },
-    "real": {
-        **{"d_model": 256, "n_heads": 4, "d_ff": 512, "n_layers": 3, "dropout": 0.1, "merges": 4000},
-        **{"peak_lr": 2e-3, "max_tokens": 2048, "weight_decay": 0.1, "beam": 5},
-    },
-}
-
 
 SHOWN = 3  # translations printed at the end
 
@@ -88,12 +72,12 @@ def parser() -> Parser:
 
     group = p.add_argument_group("training")
     length = group.add_mutually_exclusive_group()
-    length.add_argument("--seconds", type=number(above=0), help="train so long, evaluation not counted (default: 60)")
+    length.add_argument("--seconds", type=number(above=0), help="train so long, evaluation not counted")
     length.add_argument("--steps", type=whole(1), help="train so many updates instead: repeatable to the last digit")
     group.add_argument("--peak-lr", type=number(above=0), help="largest learning rate; a cosine leads to 0")
     group.add_argument("--max-tokens", type=whole(2), help="positions of a batch, on each side")
     group.add_argument("--dropout", type=number(least=0, below=1), help="share of activations switched off")
-    group.add_argument("--optimizer", choices=OPTIMIZERS, default="adamw", help="muon: for the matrices inside")
+    group.add_argument("--optimizer", choices=OPTIMIZERS, help="muon: dearer updates that teach more")
     group.add_argument("--weight-decay", type=number(least=0), help="how strongly weights are drawn to zero")
     group.add_argument("--precision", choices=("float32", "bfloat16"), help="default: what is fastest here")
     group.add_argument("--seed", type=whole(0), default=0, help="of corpus, first weights, order, dropout (default: 0)")
@@ -105,37 +89,6 @@ def parser() -> Parser:
     group.add_argument("--beam", type=whole(1), help="beam size of the final translations")
     group.add_argument("--length-penalty", type=number(), default=1.0, help="larger: longer translations win")
     return p
-
-
-def fill_in(options: argparse.Namespace) -> None:
-    """Choose what nobody chose: the preset of the corpus, a minute, the precision that is fastest here.
-
-    >>> options = parser().parse_args(["--merges", "50"])
-    >>> fill_in(options)
-    >>> options.merges, options.seconds, options.d_model == PRESETS["course"]["d_model"]
-    (50, 60.0, True)
-    """
-    for name, value in PRESETS["course" if options.data == "course" else "real"].items():
-        if getattr(options, name) is None:
-            setattr(options, name, value)
-    if options.precision is None:
-        options.precision = fastest_precision("cuda" if torch.cuda.is_available() else "cpu")
-    if options.steps is None and options.seconds is None:
-        options.seconds = 60.0
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Train and report; 0 when all went well."""
-    options = parser().parse_args(arguments)
-    fill_in(options)
-    if "LOCAL_RANK" in os.environ:
-        distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
-    first = not distributed.is_initialized() or distributed.get_rank() == 0
-    try:
-        return run_command(parser().prog, lambda: run(options, quiet=not first), expected=(NotFinite,))
-    finally:
-        if distributed.is_initialized():
-            distributed.destroy_process_group()
 
 
 def run(options: argparse.Namespace, quiet: bool = False) -> None:

@@ -1,0 +1,42 @@
+"""What suits a corpus and a machine: the sizes and settings that a training command leaves open."""
+
+import argparse
+from typing import Any
+
+import torch
+
+from course_lib.training import fastest_precision
+
+# Found by trying. The course corpus is regular: without dropout, with much weight decay, small batches teach most in a
+# minute. Real sentences are varied and few: a larger model, held back by dropout.
+PRESETS: dict[str, dict[str, Any]] = {
+    "course": {
+        **{"d_model": 128, "n_heads": 8, "d_ff": 256, "n_layers": 2, "dropout": 0.0, "merges": 1000},
+        **{"peak_lr": 3e-3, "max_tokens": 500, "weight_decay": 0.2, "beam": 1, "seconds": 60.0},
+    },
+    "real": {
+        **{"d_model": 256, "n_heads": 4, "d_ff": 512, "n_layers": 3, "dropout": 0.1, "merges": 4000},
+        **{"peak_lr": 2e-3, "max_tokens": 2048, "weight_decay": 0.1, "beam": 5, "seconds": 1200.0},
+    },
+}
+
+
+def fill_in(options: argparse.Namespace) -> None:
+    """Give every option that is None the value that suits `options.data`, `options.model` and the machine.
+
+    >>> from course_lib.train import parser
+    >>> options = parser().parse_args(["--data", "multi30k", "--dropout", "0.3"])
+    >>> fill_in(options)
+    >>> options.d_model, options.dropout, options.seconds
+    (256, 0.3, 1200.0)
+    """
+    real = options.data != "course"
+    for name, value in PRESETS["real" if real else "course"].items():
+        if getattr(options, name) is None and not (name == "seconds" and options.steps is not None):
+            setattr(options, name, value)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if options.precision is None:  # half precision gains nothing on the small matrices of the course's model
+        options.precision = fastest_precision(device) if real or device == "cuda" else "float32"
+    if options.optimizer is None:  # Muon's own products are in bfloat16: dear on a processor without it
+        suits = real and options.model == "transformer" and options.precision == "bfloat16"
+        options.optimizer = "muon" if suits else "adamw"
