@@ -4,23 +4,26 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import distributed
 
 from course_lib.batching import Batches, encode_pairs
 from course_lib.bpe import BPE
-from course_lib.command_line import Parser, check_writable, default_threads, number, whole
+from course_lib.command_line import Parser, check_writable, default_threads, number, run_command, whole
 from course_lib.corpus import Corpus
 from course_lib.fast import fast_loss
 from course_lib.fast.memory import keep_freed_memory
 from course_lib.optimizers import OPTIMIZERS
+from course_lib.recipes import fill_in
 from course_lib.report import evaluate, load_corpus, samples, table
 from course_lib.reproducible import make_reproducible
 from course_lib.run_folder import prepare, save_curve
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
-from course_lib.trainer import Trainer, TrainingState
+from course_lib.trainer import NotFinite, Trainer, TrainingState
 from course_lib.training import TrainingSettings, plain_loss
 from course_lib.transformer import Transformer, TransformerConfig
 from course_lib.translation import Translator
@@ -89,6 +92,20 @@ def parser() -> Parser:
     group.add_argument("--beam", type=whole(1), help="beam size of the final translations")
     group.add_argument("--length-penalty", type=number(), default=1.0, help="larger: longer translations win")
     return p
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train and report; 0 when all went well."""
+    options = parser().parse_args(arguments)
+    fill_in(options)
+    if "LOCAL_RANK" in os.environ:
+        distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    first = not distributed.is_initialized() or distributed.get_rank() == 0
+    try:
+        return run_command(parser().prog, lambda: run(options, quiet=not first), expected=(NotFinite,))
+    finally:
+        if distributed.is_initialized():
+            distributed.destroy_process_group()
 
 
 def run(options: argparse.Namespace, quiet: bool = False) -> None:
