@@ -55,6 +55,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     if unknown := set(options.works) - set(WORKS):
         parser().error(f"expected works among {', '.join(WORKS)}, got {', '.join(sorted(unknown))}")
+    if options.rounds < 1 or options.threads < 1:
+        parser().error(f"expected at least one round and one thread, got {options.rounds} and {options.threads}")
+    if options.text and not options.text.is_file():
+        parser().error(f"expected a text file after --text, got {options.text}: there is none")
     return run(options)
 
 

@@ -26,8 +26,8 @@ CLASSES = {
     SUBWORD_NMT: subwords.SubwordNMT,
 }
 MEGABYTE = 1_000_000
-TRAINING = "{merges} merges from {size:g} MB {text}, {threads} threads for those who can use them; reading counts."
-ENCODING = "{size:g} MB {text}, {merges} merges, line by line, one thread, caches cold."
+TRAINING = "{merges} merges from {size:.3g} MB {text}, read from a file; threads for those who can use them: {threads}."
+ENCODING = "{size:.3g} MB {text}, {merges} merges, line by line, one thread, caches cold."
 
 
 def works(settings: Settings) -> Iterator[Work]:
@@ -41,9 +41,10 @@ def works(settings: Settings) -> Iterator[Work]:
         whole = read_text(settings, int(large * MEGABYTE))
         for size, path in paths.items():
             path.write_text(beginning(whole, int(size * MEGABYTE)), encoding="utf-8", newline="\n")
-        yield training(paths[large], n_merges, TRAINING.format(size=large, **words), settings)
+        yield training(paths[large], n_merges, TRAINING.format(size=megabytes(paths[large]), **words), settings)
         for size, aim in ((small, 1.7), (large, 3.0)):
-            yield encoding(f"BPE encoding, {size:g} MB", paths[size], ENCODING.format(size=size, **words), aim)
+            about = ENCODING.format(size=megabytes(paths[size]), **words)
+            yield encoding(f"BPE encoding, {size:g} MB", paths[size], about, aim)
 
 
 def read_text(settings: Settings, n_bytes: int) -> str:
@@ -61,6 +62,11 @@ def beginning(text: str, n_bytes: int) -> str:
     """
     part = text.encode()[: n_bytes + 1]
     return text if len(part) <= n_bytes else part[: part.rfind(b"\n")].decode()
+
+
+def megabytes(path: Path) -> float:
+    """The size of a file."""
+    return path.stat().st_size / MEGABYTE
 
 
 def training(path: Path, n_merges: int, about: str, settings: Settings) -> Work:
@@ -115,7 +121,7 @@ def compared(title: str, about: str, path: Path, runs: dict[str, Call], left_out
         runs,
         ours=(COURSE, CHARACTERS),
         left_out=left_out,
-        amount=path.stat().st_size / MEGABYTE,
+        amount=megabytes(path),
         things="MB",
         aims={(COURSE, TOKENIZERS): aim, (CHARACTERS, TOKENIZERS): aim},
         warm_up=False,

@@ -22,7 +22,7 @@ def results(works: list[dict[str, Any]], settings: Settings) -> dict[str, Any]:
     """What the file holds: a table for the book, and everything that was measured."""
     return {
         "title": TITLE,
-        "about": f"{ABOUT} Measured on {machine_class()['processor']}, {settings.threads} threads.",
+        "about": f"{ABOUT} Measured on {machine_class()['processor']}; threads: {settings.threads}.",
         "columns": COLUMNS,
         "rows": [row for work in works for row in rows(work)],
         "day": today(),

@@ -255,11 +255,18 @@ def test_digest_sees_order_and_borders():
     assert len({subwords.digest(values) for values in different}) == len(different)
 
 
-def test_unknown_work_is_refused(capsys):
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["blue"], "expected works among training, search, bpe, bleu, attention, got blue"),
+        (["--rounds", "0"], "expected at least one round and one thread, got 0 and"),
+        (["--text", "nowhere.txt"], "expected a text file after --text, got nowhere.txt: there is none"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments, words, capsys):
     with pytest.raises(SystemExit):
-        command.main(["blue"])
-    expected = "expected works among training, search, bpe, bleu, attention, got blue"
-    assert expected in capsys.readouterr().err
+        command.main(arguments)
+    assert words in capsys.readouterr().err
 
 
 def test_a_part_writes_nothing_unless_asked(monkeypatch, tmp_path, capsys):
