@@ -1,0 +1,220 @@
+"""Score translations from the command line: `python -m course_lib.score --help`."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import course_lib
+from course_lib.bleu import SMOOTHING, corpus_bleu, sentence_bleu
+from course_lib.bleu.tokenizers import TOKENIZERS
+from course_lib.chrf import corpus_chrf, sentence_chrf
+from course_lib.command_line import Parser, check_writable, default_threads, number, run_command, whole
+from course_lib.corpus import lines_of
+from course_lib.report import evaluate, load_corpus, table
+from course_lib.reproducible import make_reproducible
+from course_lib.run_folder import open_translator, recorded_options
+
+DESCRIPTION = """\
+Score translations against references with BLEU and chrF, or a trained translator on its corpus.
+
+With files: line i of HYPOTHESES is compared with line i of every REFERENCE. The scores are
+sacrebleu's, and each comes with its signature, which says how it was counted.
+With --folder: the report that `course_lib.train` prints, for any split, beam or average.
+
+examples
+  python -m course_lib.score captions.en reference.en
+  python -m course_lib.score captions.en first.en second.en --lowercase --sentences
+  python -m course_lib.translate --folder runs/multi30k a.de | python -m course_lib.score - a.en
+  python -m course_lib.score --folder runs/course
+  python -m course_lib.score --folder runs/multi30k --split val --beam 10 --average 3 --json -
+
+what to expect
+  100 is a copy of the reference; another good translation scores less, so the number is of
+  use beside that of another system on the same text. Compare scores of one signature only.
+  Give the text as people read it, not tokenized.
+"""
+BEAM = 5  # where neither option nor training says
+WITH_FILES = ("tokenize", "lowercase", "smoothing", "smooth_value", "chrf_words", "sentences")
+WITH_FOLDER = ("data", "split", "reverse", "seed", "beam", "length_penalty", "average")
+
+
+def parser() -> Parser:
+    """The options, with what they are for.
+
+    >>> parser().parse_args(["mine.en", "reference.en"]).texts
+    ['mine.en', 'reference.en']
+    """
+    p = Parser("score", DESCRIPTION)
+    group = p.add_argument_group("files")
+    group.add_argument("texts", nargs="*", metavar="FILE", help="HYPOTHESES REFERENCE …; one - is the standard input")
+    group.add_argument("--tokenize", choices=TOKENIZERS, help="how BLEU finds words (default: 13a)")
+    group.add_argument("--lowercase", action="store_true", default=None, help="make no difference of A and a")
+    group.add_argument("--smoothing", choices=SMOOTHING, help="of precisions that are 0 (default: exp)")
+    group.add_argument("--smooth-value", type=number(least=0), help="of floor (default: 0.1) or add-k (default: 1)")
+    group.add_argument("--chrf-words", type=whole(0), help="n-grams of words in chrF too; 2: chrF++ (default: 0)")
+    group.add_argument("--sentences", action="store_true", default=None, help="scores of every line, too")
+
+    group = p.add_argument_group("model")
+    group.add_argument("--folder", type=Path, help="the folder of a training; what is left open is as it was there")
+    group.add_argument("--data", help="course, multi30k, or a file with one `source TAB target` a line")
+    group.add_argument("--split", action="append", help="this one; may be repeated (default: all that were held out)")
+    group.add_argument("--reverse", action="store_true", default=None, help="translate in the other direction")
+    group.add_argument("--seed", type=whole(0), help="of the corpus")
+    group.add_argument("--beam", type=whole(1), help="beam size; 1 is greedy")
+    group.add_argument("--length-penalty", type=number(), help="larger: longer translations win")
+    group.add_argument("--average", type=whole(1), metavar="N", help="weights: the mean of the last N checkpoints")
+    group.add_argument("--threads", type=whole(1), default=default_threads(), help="CPU threads (here: %(default)s)")
+
+    group = p.add_argument_group("output")
+    group.add_argument("--json", type=Path, help="write the figures to this file; - prints them, and nothing else")
+    return p
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Score; 0 when all went well."""
+    p = parser()
+    options = p.parse_args(arguments)
+    check(p, options)
+    return run_command(p.prog, lambda: run(options))
+
+
+def check(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Leave with an error where the options contradict each other.
+
+    >>> check(parser(), parser().parse_args(["mine.en", "reference.en", "--lowercase"]))
+    """
+    if bool(options.texts) == bool(options.folder) or len(options.texts) == 1:
+        got = f"{len(options.texts)} of them" + (" and --folder" if options.folder else "")
+        p.error(f"expected two files or more, or --folder, got {got}: name HYPOTHESES REFERENCE, or the training")
+    here, others = ("files", WITH_FOLDER) if options.texts else ("--folder", WITH_FILES)
+    if strange := [f"--{name.replace('_', '-')}" for name in others if getattr(options, name) is not None]:
+        p.error(f"expected options for {here}, got {', '.join(strange)}: leave out what belongs to the other use")
+    if options.smooth_value is not None and options.smoothing not in ("floor", "add-k"):
+        p.error(f"expected --smooth-value with --smoothing floor or add-k, got {options.smoothing or 'exp'}: add one")
+    if options.texts.count("-") > 1:
+        p.error("expected the standard input once, got it twice: name a file")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Score files, or a translator, and print or write the figures."""
+    printed = str(options.json) == "-"
+    if options.json and not printed:
+        check_writable(options.json.parent)
+    figures, text = score_files(options) if options.texts else score_folder(options)
+    data = json.dumps(figures, ensure_ascii=False, indent=1) + "\n"
+    if options.json and not printed:
+        options.json.write_text(data, encoding="utf-8")
+    sys.stdout.write(data if printed else text)
+
+
+def score_files(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """The scores of the files that the options name, as data and as text.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "text"
+    ...     _ = path.write_text("The cat sat on the mat.\\n")
+    ...     figures, _ = score_files(parser().parse_args([str(path), str(path)]))
+    >>> round(figures["bleu"]["score"], 6), figures["chrf"]["score"]
+    (100.0, 100.0)
+    """
+    texts = [read_lines(name) for name in options.texts]
+    for name, lines in zip(options.texts[1:], texts[1:], strict=True):
+        if len(lines) != len(texts[0]):
+            raise ValueError(
+                f"expected as many lines in {name} as in {options.texts[0]}, {len(texts[0])}, got {len(lines)}: "
+                "line i of one belongs to line i of the other"
+            )
+    hypotheses, references = texts[0], list(zip(*texts[1:], strict=True))
+    if not hypotheses:
+        raise ValueError(f"expected at least one line in {options.texts[0]}, got none: is it the right file?")
+    smoothing, words = options.smoothing or "exp", options.chrf_words or 0
+    value = options.smooth_value
+    if value is None and smoothing in ("floor", "add-k"):
+        value = SMOOTHING[smoothing]  # the signature names it
+    counting = {
+        **{"tokenize": options.tokenize or "13a", "lowercase": bool(options.lowercase)},
+        **{"smoothing": smoothing, "smooth_value": value},
+    }
+    bleu = corpus_bleu(hypotheses, references, **counting)
+    if options.lowercase:
+        hypotheses, references = [text.lower() for text in hypotheses], [[*map(str.lower, row)] for row in references]
+    chrf = {"score": corpus_chrf(hypotheses, references, word_order=words)}
+    chrf["signature"] = chrf_signature(len(texts) - 1, bool(options.lowercase), words)
+    figures: dict[str, Any] = {
+        "lines": len(hypotheses),
+        "bleu": {
+            **{"score": bleu.score, "precisions": bleu.precisions, "brevity_penalty": bleu.brevity_penalty},
+            **{"hyp_len": bleu.statistics.hyp_len, "ref_len": bleu.statistics.ref_len, "signature": bleu.signature},
+        },
+        "chrf": chrf,
+    }
+    text = f"{bleu}\n  {bleu.signature}\nchrF2{'+' * words} = {chrf['score']:.2f}\n  {chrf['signature']}\n"
+    if options.sentences:
+        rows = zip(hypotheses, references, strict=True)
+        figures["sentences"] = [
+            {
+                "bleu": sentence_bleu(hypothesis, several, **counting).score,
+                "chrf": sentence_chrf(hypothesis, several, word_order=words),
+            }
+            for hypothesis, several in rows
+        ]
+        text = "".join(sentence_lines(figures["sentences"])) + "\n" + text
+    return figures, text
+
+
+def score_folder(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    """The report on the translator in `options.folder`, as data and as text; what is None is as in its training."""
+    make_reproducible(0, options.threads)
+    translator = open_translator(options.folder, options.average or 0)
+    chosen = {"data": "course", "reverse": False, "seed": 0, "beam": BEAM, "length_penalty": 1.0}
+    for source in (recorded_options(options.folder), vars(options)):
+        chosen |= {name: source[name] for name in chosen if source.get(name) is not None}
+    corpus = load_corpus(chosen["data"], chosen["seed"], chosen["reverse"])
+    figures = evaluate(translator, corpus, chosen["beam"], chosen["length_penalty"], options.split)
+    if not figures["exact_match"]:
+        raise ValueError(f"expected sentences to score in {chosen['data']}, got none: name another file, or a --split")
+    text = f"{table(figures)}\nBLEU: {figures['bleu_signature']}\n"
+    return figures | {"options": chosen | {"folder": str(options.folder), "average": options.average}}, text
+
+
+def chrf_signature(nrefs: int, lowercase: bool, word_order: int) -> str:
+    """How chrF was counted, in sacrebleu's form.
+
+    >>> chrf_signature(1, lowercase=False, word_order=2).split("|version")[0]
+    'nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no'
+    """
+    case = "lc" if lowercase else "mixed"
+    version = f"course_lib-{course_lib.__version__}"
+    return f"nrefs:{nrefs}|case:{case}|eff:yes|nc:6|nw:{word_order}|space:no|version:{version}"
+
+
+def sentence_lines(scores: Sequence[dict[str, float]]) -> Iterator[str]:
+    """A line of text for every line that was scored, below a header.
+
+    >>> "".join(sentence_lines([{"bleu": 12.345, "chrf": 50.0}]))
+    'line\\tBLEU\\tchrF\\n1\\t12.35\\t50.00\\n'
+    """
+    yield "line\tBLEU\tchrF\n"
+    for row, score in enumerate(scores, start=1):
+        yield f"{row}\t{score['bleu']:.2f}\t{score['chrf']:.2f}\n"
+
+
+def read_lines(name: str) -> list[str]:
+    """The lines of a UTF-8 file, or of the standard input, -.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "text").write_bytes(b"one\\r\\n\\ntwo")
+    ...     read_lines(f"{folder}/text")
+    ['one', '', 'two']
+    """
+    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    return list(lines_of(data, "the standard input" if name == "-" else name)) if data else []
+
+
+if __name__ == "__main__":
+    sys.exit(main())

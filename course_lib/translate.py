@@ -1,0 +1,234 @@
+"""Translate from the command line: `python -m course_lib.translate --help`."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from io import BufferedIOBase
+from pathlib import Path
+from typing import Any
+from unicodedata import combining, east_asian_width
+
+from tqdm.auto import tqdm
+
+from course_lib.beam_search import Hypothesis
+from course_lib.command_line import Parser, check_writable, default_threads, number, run_command, whole
+from course_lib.reproducible import make_reproducible
+from course_lib.run_folder import open_translator, recorded_options
+
+DESCRIPTION = """\
+Translate a file, the standard input, or what you type, a sentence a line.
+
+The translator is the one that `course_lib.train --folder` left. Without FILE it reads the
+standard input; at a terminal it asks for sentences until Ctrl-D.
+
+examples
+  python -m course_lib.translate --folder runs/course
+  python -m course_lib.translate --folder runs/multi30k captions.de --output captions.en
+  echo "ein Hund" | python -m course_lib.translate --folder runs/multi30k --n-best 3 --scores
+  python -m course_lib.translate --folder runs/course --attention korean.txt | less
+  python -m course_lib.translate --folder runs/multi30k a.de | python -m course_lib.score - a.en
+
+what to expect
+  A line for every line, in order; an empty line stays empty. Output comes as soon as a
+  block is done, so a file of any size takes little memory. The translator knows the
+  sentences it was trained on: words from elsewhere come out as best it can.
+"""
+
+BLOCK = 256  # lines translated together at most
+LONGEST = 500  # tokens of a source that are read
+BEAM = 5  # where neither option nor training says
+
+
+def parser() -> Parser:
+    """The options, with what they are for.
+
+    >>> parser().parse_args(["--folder", "runs/course"]).file
+    '-'
+    """
+    p = Parser("translate", DESCRIPTION)
+    group = p.add_argument_group("data")
+    group.add_argument("file", nargs="?", default="-", metavar="FILE", help="UTF-8 text; - is the standard input")
+
+    group = p.add_argument_group("model")
+    group.add_argument("--folder", type=Path, required=True, help="the folder of the training")
+    group.add_argument("--beam", type=whole(1), help="beam size; 1 is greedy (default: as after the training)")
+    group.add_argument("--length-penalty", type=number(), default=1.0, help="larger: longer translations win")
+    group.add_argument("--max-len", type=whole(1), default=200, help="tokens of a translation at most (default: 200)")
+    group.add_argument("--threads", type=whole(1), default=default_threads(), help="CPU threads (here: %(default)s)")
+
+    group = p.add_argument_group("output")
+    group.add_argument("--output", type=Path, help="write to this file instead of the standard output")
+    group.add_argument("--scores", action="store_true", help="`score TAB translation`: log-probability by length")
+    group.add_argument("--n-best", type=whole(1), help="so many translations a line, after `number of the line TAB`")
+    group.add_argument("--attention", action="store_true", help="below, the source word each word looked at most")
+    return p
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Translate; 0 when all went well."""
+    p = parser()
+    options = p.parse_args(arguments)
+    if options.n_best and options.beam and options.n_best > options.beam:
+        p.error(f"expected --n-best of at most --beam, {options.beam}, got {options.n_best}: raise --beam")
+    return run_command(p.prog, lambda: run(options))
+
+
+def run(options: argparse.Namespace) -> None:
+    """Open the translator and what it reads and writes, and translate block by block."""
+    make_reproducible(0, options.threads)
+    translator = open_translator(options.folder)
+    if options.beam is None:
+        options.beam = max(recorded_options(options.folder).get("beam", BEAM), options.n_best or 1)
+    typed = options.file == "-" and sys.stdin.isatty()
+    with ExitStack() as stack:
+        if typed:
+            print(f"Type a sentence and press Enter; Ctrl-D ends. Translating with {options.folder}.", file=sys.stderr)
+            source: Iterable[list[str]] = ([line] for line in type_lines())
+        else:
+            stream = sys.stdin.buffer if options.file == "-" else stack.enter_context(open(options.file, "rb"))
+            source = blocks(stream, "the standard input" if options.file == "-" else options.file)
+        target = stack.enter_context(_open_output(options)) if options.output else sys.stdout.buffer
+        quiet = typed or (options.output is None and sys.stdout.isatty())  # two things on one screen
+        bar = stack.enter_context(tqdm(unit=" lines", disable=True if quiet else None))
+        done = 0
+        for lines in source:
+            for text in translate_lines(translator, lines, options, start=done + 1):
+                target.write(text.encode("utf-8", "replace"))
+            target.flush()
+            done += len(lines)
+            bar.update(len(lines))
+
+
+def translate_lines(
+    translator: Any, lines: Sequence[str], options: argparse.Namespace, start: int = 1
+) -> Iterator[str]:
+    """What to write for each line, with its line feeds. `start` is the number of the first.
+
+    An empty line stays one, whatever the options. Runs of spaces and tabs count as one space.
+
+    >>> class Parrot:
+    ...     vocabulary = type("Words", (), {"encode": str.split, "decode": " ".join})
+    ...     def search(self, texts, beam_size, length_penalty, max_len):
+    ...         return [[Hypothesis(text.split(), -0.5, True)] for text in texts]
+    >>> options = parser().parse_args(["--folder", "runs/course", "--n-best", "1"])
+    >>> list(translate_lines(Parrot(), ["a  b", ""], options))
+    ['1\\ta b\\n', '\\n']
+    """
+    sources = [" ".join(line.split()) for line in lines]
+    for row, text in enumerate(sources):
+        ids = translator.vocabulary.encode(text)
+        if len(ids) > LONGEST:
+            print(f"line {start + row} has {len(ids):,} tokens: only the first {LONGEST} are read", file=sys.stderr)
+            sources[row] = translator.vocabulary.decode(ids[:LONGEST])
+    found = iter(
+        translator.search([text for text in sources if text], options.beam, options.length_penalty, options.max_len)
+    )
+    for row, text in enumerate(sources):
+        if not text:
+            yield "\n"
+            continue
+        hypotheses = next(found)[: options.n_best or 1]
+        yield "".join(_spell(translator, text, hypothesis, options, start + row) for hypothesis in hypotheses)
+
+
+def looked_at(src_text: str, tgt_text: str, weights: Any) -> str:
+    """Each target word with the source word it looked at most, and how much; `weights` has a row a target word.
+
+    >>> import torch
+    >>> print(looked_at("책을 읽는다", "reads books", torch.tensor([[0.1, 0.8], [0.7, 0.2]])), end="")
+      reads ← 읽는다  0.80
+      books ← 책을    0.70
+    """
+    src, tgt = src_text.split(" "), tgt_text.split(" ")
+    partners = [int(row.argmax()) for row in weights]
+    widths = [max(map(_width, words), default=0) for words in (tgt, [src[partner] for partner in partners])]
+    lines = ""
+    for word, row, partner in zip(tgt, weights, partners, strict=True):
+        left, right = (_fill(text, width) for text, width in zip((word, src[partner]), widths, strict=True))
+        lines += f"  {left} ← {right}  {row[partner]:.2f}\n"
+    return lines
+
+
+def blocks(stream: BufferedIOBase, name: str, size: int = BLOCK) -> Iterator[list[str]]:
+    """The lines of a UTF-8 stream, in blocks: what has arrived, at most `size` lines.
+
+    It waits only while there is no whole line, so what is typed or written slowly is answered line by line. Lines end
+    with a line feed, or a carriage return and one; other separators of Unicode are part of a sentence.
+
+    >>> import io
+    >>> list(blocks(io.BytesIO("eins\\r\\nzwei\\n\\ndrei".encode()), "a file", size=2))
+    [['eins', 'zwei'], [''], ['drei']]
+    """
+    done, begun = 0, []  # whole lines so far; the parts of a line that has no end yet
+    while chunk := stream.read1(1 << 16):
+        first, *others = chunk.split(b"\n")
+        begun.append(first)
+        if others:
+            lines = [b"".join(begun), *others[:-1]]
+            begun = [others[-1]]
+            for start in range(0, len(lines), size):
+                block = lines[start : start + size]
+                yield _decoded(block, done + 1, name)
+                done += len(block)
+    if rest := b"".join(begun):
+        yield _decoded([rest], done + 1, name)
+
+
+def type_lines() -> Iterator[str]:
+    """What the reader types, until Ctrl-D."""
+    with suppress(ImportError):  # lets `input` edit a line and remember the ones before; Windows has none
+        import readline  # noqa: F401
+    sys.stdin.reconfigure(errors="replace")
+    while True:
+        if not sys.stdout.isatty():  # `input` would write its prompt among the translations
+            print("> ", end="", file=sys.stderr, flush=True)
+        try:
+            yield input("> " if sys.stdout.isatty() else "")
+        except EOFError:
+            print(file=sys.stderr)
+            return
+
+
+def _decoded(lines: Sequence[bytes], number: int, name: str) -> list[str]:
+    """The texts of the lines, of which the first is line `number`."""
+    texts = []
+    for row, line in enumerate(lines, start=number):
+        try:
+            texts.append(line.removeprefix(b"\xef\xbb\xbf" if row == 1 else b"").removesuffix(b"\r").decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"expected UTF-8 in {name}, got the byte 0x{line[error.start]:02x} in line {row}: save it as UTF-8"
+            ) from None
+    return texts
+
+
+def _spell(translator: Any, source: str, hypothesis: Hypothesis, options: argparse.Namespace, number: int) -> str:
+    # A line feed that the model writes would be a line too many.
+    text = " ".join(translator.vocabulary.decode(hypothesis.tokens).split())
+    fields = [str(number)] if options.n_best else []
+    fields += [f"{hypothesis.score(options.length_penalty):.4f}"] if options.scores else []
+    line = "\t".join([*fields, text]) + "\n"
+    if options.attention and text:
+        line += looked_at(source, text, translator.attention(source, text).mean(dim=0))
+    return line
+
+
+def _open_output(options: argparse.Namespace) -> BufferedIOBase:
+    if options.file != "-" and options.output.exists() and options.output.samefile(options.file):
+        raise ValueError(f"expected --output other than the file to translate, got {options.output}: name another")
+    check_writable(options.output.parent)
+    return open(options.output, "wb")
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal: East Asian characters take two, combining marks none."""
+    return sum(0 if combining(mark) else 1 + (east_asian_width(mark) in "WF") for mark in text)
+
+
+def _fill(text: str, width: int) -> str:
+    return text + " " * (width - _width(text))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
