@@ -1,12 +1,15 @@
 """What the commands share: options that are checked, errors in one line, exit codes."""
 
 import argparse
+import errno
 import math
 import os
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+
+LARGEST_SEED = 2**32 - 1  # NumPy takes no larger one
 
 EXIT_CODES = """\
 exit codes
@@ -35,8 +38,8 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}; --help explains the options\n")
 
 
-def whole(least: int) -> Callable[[str], int]:
-    """The type of an option that takes a whole number of at least `least`.
+def whole(least: int, most: float = math.inf) -> Callable[[str], int]:
+    """The type of an option that takes a whole number from `least` to `most`.
 
     >>> whole(1)("12")
     12
@@ -47,8 +50,9 @@ def whole(least: int) -> Callable[[str], int]:
             value = int(text)
         except ValueError:
             value = None
-        if value is None or value < least:
-            raise argparse.ArgumentTypeError(f"expected a whole number of at least {least}, got {text!r}")
+        if value is None or not least <= value <= most:
+            bounds = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
+            raise argparse.ArgumentTypeError(f"expected a whole number {bounds}, got {text!r}")
         return value
 
     return read
@@ -95,6 +99,18 @@ def check_writable(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder):
         pass
+
+
+def check_file(path: Path) -> None:
+    """The same for a file: it can be written, and is no folder.
+
+    >>> check_file(Path("/"))
+    Traceback (most recent call last):
+    IsADirectoryError: [Errno 21] Is a directory: '/'
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    check_writable(path.parent)
 
 
 def run_command(prog: str, work: Callable[[], object], expected: tuple[type[Exception], ...] = ()) -> int:

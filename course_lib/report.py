@@ -11,6 +11,7 @@ from course_lib.corpus.multi30k import multi30k
 from course_lib.translation import alignment_accuracy, exact_match
 
 NOT_TESTED = ("train", "val")  # training looked at these
+CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")  # line feeds, tabs, escapes of terminals
 
 
 def load_corpus(data: str, seed: int = 0, reverse: bool = False) -> Corpus:
@@ -99,5 +100,14 @@ def samples(pairs: Sequence[Sentence], texts: Sequence[str]) -> str:
     parts = []
     for pair, text in zip(pairs, texts, strict=True):
         reference = "" if text == pair.tgt_text else f"\n  (reference: {pair.tgt_text})"
-        parts.append(f"  {pair.src_text}\n→ {text}{reference}")
+        parts.append(f"  {pair.src_text}\n→ {one_line(text)}{reference}")
     return "\n\n".join(parts)
+
+
+def one_line(text: str) -> str:
+    """A translation to print: a model that knows little may write line feeds and other control characters.
+
+    >>> one_line("two\\n\\tdogs ")
+    'two dogs'
+    """
+    return " ".join(text.translate(CONTROLS).split())

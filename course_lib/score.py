@@ -11,7 +11,7 @@ import course_lib
 from course_lib.bleu import SMOOTHING, corpus_bleu, sentence_bleu
 from course_lib.bleu.tokenizers import TOKENIZERS
 from course_lib.chrf import corpus_chrf, sentence_chrf
-from course_lib.command_line import Parser, check_writable, default_threads, number, run_command, whole
+from course_lib.command_line import LARGEST_SEED, Parser, check_file, default_threads, number, run_command, whole
 from course_lib.corpus import lines_of
 from course_lib.report import evaluate, load_corpus, table
 from course_lib.reproducible import make_reproducible
@@ -62,7 +62,7 @@ def parser() -> Parser:
     group.add_argument("--data", help="course, multi30k, or a file with one `source TAB target` a line")
     group.add_argument("--split", action="append", help="this one; may be repeated (default: all that were held out)")
     group.add_argument("--reverse", action="store_true", default=None, help="translate in the other direction")
-    group.add_argument("--seed", type=whole(0), help="of the corpus")
+    group.add_argument("--seed", type=whole(0, LARGEST_SEED), help="of the corpus")
     group.add_argument("--beam", type=whole(1), help="beam size; 1 is greedy")
     group.add_argument("--length-penalty", type=number(), help="larger: longer translations win")
     group.add_argument("--average", type=whole(1), metavar="N", help="weights: the mean of the last N checkpoints")
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> None:
     """Score files, or a translator, and print or write the figures."""
     printed = str(options.json) == "-"
     if options.json and not printed:
-        check_writable(options.json.parent)
+        check_file(options.json)
     figures, text = score_files(options) if options.texts else score_folder(options)
     data = json.dumps(figures, ensure_ascii=False, indent=1) + "\n"
     if options.json and not printed:

@@ -13,7 +13,7 @@ from torch import distributed
 
 from course_lib.batching import Batches, encode_pairs
 from course_lib.bpe import BPE
-from course_lib.command_line import Parser, check_writable, default_threads, number, run_command, whole
+from course_lib.command_line import LARGEST_SEED, Parser, check_file, default_threads, number, run_command, whole
 from course_lib.corpus import Corpus
 from course_lib.fast import fast_loss
 from course_lib.fast.memory import keep_freed_memory
@@ -83,7 +83,9 @@ def parser() -> Parser:
     group.add_argument("--optimizer", choices=OPTIMIZERS, help="muon: dearer updates that teach more")
     group.add_argument("--weight-decay", type=number(least=0), help="how strongly weights are drawn to zero")
     group.add_argument("--precision", choices=("float32", "bfloat16"), help="default: what is fastest here")
-    group.add_argument("--seed", type=whole(0), default=0, help="of corpus, first weights, order, dropout (default: 0)")
+    group.add_argument(
+        "--seed", type=whole(0, LARGEST_SEED), default=0, help="of corpus, first weights, order, dropout (default: 0)"
+    )
     group.add_argument("--threads", type=whole(1), default=default_threads(), help="CPU threads (here: %(default)s)")
 
     group = p.add_argument_group("output")
@@ -113,7 +115,7 @@ def run(options: argparse.Namespace, quiet: bool = False) -> None:
     make_reproducible(options.seed, options.threads)
     keep_freed_memory()
     if options.json and not quiet:
-        check_writable(options.json.parent)
+        check_file(options.json)
     if options.folder and not quiet:
         prepare(options.folder, vars(options))
     corpus = load_corpus(options.data, options.seed, options.reverse)
@@ -189,6 +191,9 @@ def show(figures: dict[str, Any], translator: Translator, corpus: Corpus, option
     print(table(figures))
     print(f"{figures['updates']} updates, {figures['tokens_per_second']:,} target tokens a second")
     pairs = corpus["test"][:SHOWN]
+    if not pairs:
+        print("No sentence was held out to test: a file of pairs gives a twentieth of its sources.")
+        return
     texts = translator.translate([pair.src_text for pair in pairs], options.beam, options.length_penalty)
     print(f"\n{samples(pairs, texts)}")
 

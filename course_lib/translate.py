@@ -12,7 +12,8 @@ from unicodedata import combining, east_asian_width
 from tqdm.auto import tqdm
 
 from course_lib.beam_search import Hypothesis
-from course_lib.command_line import Parser, check_writable, default_threads, number, run_command, whole
+from course_lib.command_line import Parser, check_file, default_threads, number, run_command, whole
+from course_lib.report import one_line
 from course_lib.reproducible import make_reproducible
 from course_lib.run_folder import open_translator, recorded_options
 
@@ -204,8 +205,7 @@ def _decoded(lines: Sequence[bytes], number: int, name: str) -> list[str]:
 
 
 def _spell(translator: Any, source: str, hypothesis: Hypothesis, options: argparse.Namespace, number: int) -> str:
-    # A line feed that the model writes would be a line too many.
-    text = " ".join(translator.vocabulary.decode(hypothesis.tokens).split())
+    text = one_line(translator.vocabulary.decode(hypothesis.tokens))
     fields = [str(number)] if options.n_best else []
     fields += [f"{hypothesis.score(options.length_penalty):.4f}"] if options.scores else []
     line = "\t".join([*fields, text]) + "\n"
@@ -217,7 +217,7 @@ def _spell(translator: Any, source: str, hypothesis: Hypothesis, options: argpar
 def _open_output(options: argparse.Namespace) -> BufferedIOBase:
     if options.file != "-" and options.output.exists() and options.output.samefile(options.file):
         raise ValueError(f"expected --output other than the file to translate, got {options.output}: name another")
-    check_writable(options.output.parent)
+    check_file(options.output)
     return open(options.output, "wb")
 
 
