@@ -11,12 +11,14 @@ from course_lib.training import fastest_precision
 # minute. Real sentences are varied and few: a larger model, held back by dropout.
 PRESETS: dict[str, dict[str, Any]] = {
     "course": {
-        **{"d_model": 128, "n_heads": 8, "d_ff": 256, "n_layers": 2, "dropout": 0.0, "merges": 1000},
+        **{"d_model": 128, "n_heads": 8, "d_ff": 256, "n_layers": 2, "dropout": 0.0},
+        **{"subwords": "characters", "merges": 1000},
         **{"peak_lr": 3e-3, "max_tokens": 500, "weight_decay": 0.2, "beam": 1, "seconds": 60.0},
     },
     "real": {
-        **{"d_model": 256, "n_heads": 4, "d_ff": 512, "n_layers": 3, "dropout": 0.1, "merges": 4000},
-        **{"peak_lr": 2e-3, "max_tokens": 2048, "weight_decay": 0.1, "beam": 5, "seconds": 1200.0},
+        **{"d_model": 256, "n_heads": 4, "d_ff": 512, "n_layers": 3, "dropout": 0.15},
+        **{"subwords": "bytes", "merges": 4000},
+        **{"peak_lr": 3e-3, "max_tokens": 1200, "weight_decay": 0.1, "beam": 5, "seconds": 1200.0},
     },
 }
 

@@ -13,6 +13,7 @@ from torch import distributed
 
 from course_lib.batching import Batches, encode_pairs
 from course_lib.bpe import BPE
+from course_lib.bpe.byte_level import ByteBPE
 from course_lib.command_line import LARGEST_SEED, Parser, check_file, default_threads, number, run_command, whole
 from course_lib.corpus import Corpus
 from course_lib.fast import fast_loss
@@ -49,6 +50,7 @@ what to expect
   that it works and nothing about real text; try multi30k. A GPU is used where there is one.
 """
 
+SUBWORDS = {"characters": BPE, "bytes": ByteBPE}
 SHOWN = 3  # translations printed at the end
 
 
@@ -64,6 +66,7 @@ def parser() -> Parser:
         "--data", default="course", help="course, multi30k, or a file with one `source TAB target` a line"
     )
     group.add_argument("--reverse", action="store_true", help="translate in the other direction")
+    group.add_argument("--subwords", choices=SUBWORDS, help="of characters, or of bytes with punctuation apart")
     group.add_argument("--merges", type=whole(0), help="merges of the vocabulary: more merges, longer tokens")
 
     group = p.add_argument_group("model")
@@ -120,7 +123,7 @@ def run(options: argparse.Namespace, quiet: bool = False) -> None:
         prepare(options.folder, vars(options))
     corpus = load_corpus(options.data, options.seed, options.reverse)
     texts = [text for pair in corpus["train"] for text in (pair.src_text, pair.tgt_text)]
-    vocabulary = BPE.train(texts, options.merges)
+    vocabulary = SUBWORDS[options.subwords].train(texts, options.merges)
     model = build(options, vocabulary.vocab_size)
     translator = Translator(model, vocabulary)
     state = train(options, translator, corpus, quiet)

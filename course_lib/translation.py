@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from course_lib.batching import pad
 from course_lib.beam_search import Hypothesis, beam_search, greedy_search
 from course_lib.bpe import BPE
+from course_lib.bpe.byte_level import ByteBPE
+from course_lib.bpe.tokenizer_files import load_tokenizer
 from course_lib.checkpoint import load_checkpoint, save_checkpoint
 from course_lib.corpus import Sentence
 from course_lib.fast.cached import CachedTransformer
@@ -33,7 +35,7 @@ class Translator:
     2
     """
 
-    def __init__(self, model: nn.Module, vocabulary: BPE):
+    def __init__(self, model: nn.Module, vocabulary: BPE | ByteBPE):
         self.model, self.vocabulary = model, vocabulary
 
     @property
@@ -113,7 +115,7 @@ class Translator:
         model_class, config_class = MODELS[content["kind"]]
         model = model_class(config_class(**content["config"])).to(device)
         model.load_state_dict(content["weights"])
-        return cls(model, BPE.load(folder / "vocabulary.json"))
+        return cls(model, load_tokenizer(folder / "vocabulary.json"))
 
 
 def exact_match(translations: Sequence[str], pairs: Sequence[Sentence]) -> float:
