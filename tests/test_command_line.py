@@ -1,0 +1,133 @@
+"""What the commands share: options that are checked, one line for an error, exit codes, help whose examples work."""
+
+import argparse
+import os
+import shlex
+import sys
+
+import pytest
+
+from course_lib import score, train, translate
+from course_lib.command_line import LARGEST_SEED, Parser, check_file, check_writable, number, run_command, whole
+
+COMMANDS = {"train": train, "translate": translate, "score": score}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "words"),
+    [
+        (whole(1), "0", "expected a whole number of at least 1, got '0'"),
+        (whole(0), "-1", "expected a whole number of at least 0, got '-1'"),
+        (whole(0), "1.5", "expected a whole number of at least 0, got '1.5'"),
+        (whole(0, LARGEST_SEED), "4294967296", "expected a whole number from 0 to 4294967295, got '4294967296'"),
+        (number(above=0), "0", "expected a number greater than 0, got '0'"),
+        (number(least=0, below=1), "1", "expected a number at least 0 and less than 1, got '1'"),
+        (number(), "inf", "expected a number, got 'inf'"),
+        (number(), "five", "expected a number, got 'five'"),
+    ],
+)
+def test_values_out_of_bounds_are_refused(kind, text, words):
+    with pytest.raises(argparse.ArgumentTypeError) as error:
+        kind(text)
+    assert str(error.value) == words
+
+
+def test_values_on_the_bounds_are_taken():
+    assert [whole(1)("1"), whole(0, 5)("5"), number(least=0, below=1)("0"), number()("-2e3")] == [1, 5, 0.0, -2000.0]
+
+
+def test_a_wrong_option_takes_one_line(capsys):
+    with pytest.raises(SystemExit) as left:
+        Parser("train", "Train.").parse_args(["--nonsense"])
+    assert left.value.code == 2
+    assert capsys.readouterr().err == (
+        "python -m course_lib.train: unrecognized arguments: --nonsense; --help explains the options\n"
+    )
+
+
+class Odd(RuntimeError):
+    pass
+
+
+def stop(error):
+    def work():
+        raise error
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (ValueError("expected 1,\n  got 2"), 1, "add: expected 1, got 2\n"),
+        (OSError(13, "Permission denied", "/x"), 1, "add: expected to read or write '/x', got 'Permission denied': "),
+        (ConnectionError("no answer"), 1, "add: no answer\n"),
+        (Odd("too odd"), 1, "add: too odd\n"),
+        (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), 1, "add: expected enough memory, got less"),
+        (MemoryError(), 1, "add: expected enough memory, got less"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_what_people_can_put_right_is_said_in_one_line(error, code, line, capsys):
+    assert run_command("add", stop(error), expected=(Odd,)) == code
+    found = capsys.readouterr().err
+    assert found.startswith(line)
+    assert found.count("\n") == bool(line)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("a bug"), TypeError("a bug"), Odd("unexpected")])
+def test_a_bug_is_not_hidden(error):
+    with pytest.raises(type(error)):
+        run_command("add", stop(error))
+
+
+def test_a_closed_pipe_is_quiet(monkeypatch, capsys):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        assert run_command("add", lambda: print("x" * 10)) == 141
+    assert capsys.readouterr().err == ""
+
+
+def test_places_that_cannot_be_written_are_found_before_the_work(tmp_path):
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(OSError, match="file"):
+            check_writable(folder)
+    with pytest.raises(IsADirectoryError):
+        check_file(tmp_path)
+    check_file(tmp_path / "new" / "figures.json")
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["new"]
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def examples(command):
+    """The commands of this library in the example lines of a command's help: module and arguments."""
+    for line in COMMANDS[command].parser().format_help().split("\n"):
+        for part in line.split("|"):
+            words = shlex.split(part) if " -m course_lib." in part and line.startswith("  ") else []
+            if words and words[0] in ("python", "torchrun"):
+                at = words.index("-m") + 1
+                yield words[at].removeprefix("course_lib."), words[at + 1 :]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_examples_of_the_help_are_valid(command):
+    found = list(examples(command))
+    assert len([name for name, _ in found if name == command]) >= 4
+    for name, arguments in found:
+        parser = COMMANDS[name].parser()
+        options = parser.parse_args(arguments)
+        if name == "score":
+            score.check(parser, options)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_teaches(command):
+    parser = COMMANDS[command].parser()
+    words = parser.format_help()
+    for part in ("examples\n", "what to expect\n", "exit codes\n", "output:\n", "model:\n"):
+        assert part in words
+    assert all(action.help for action in parser._actions)
+    assert max(map(len, parser.description.split("\n"))) <= 100

@@ -1,0 +1,89 @@
+"""The folder of a run: one training a folder, a translator that fits, the learning curve."""
+
+import json
+import math
+from xml.etree import ElementTree
+
+import pytest
+import torch
+from small_run import make_run, make_translator
+
+from course_lib.checkpoint import CheckpointFolder, save_checkpoint
+from course_lib.run_folder import open_translator, prepare, recorded_options, save_curve
+
+OPTIONS = {"data": "course", "merges": 100, "d_model": 8, "seconds": 60.0, "beam": 1}
+POINT = {"step": 200, "seconds": 3.25, "tokens": 9000, "val_loss": 2.5}
+
+
+def test_another_training_does_not_go_on_here(tmp_path):
+    prepare(tmp_path, OPTIONS)
+    prepare(tmp_path, OPTIONS | {"merges": 50})  # nothing was trained yet
+    CheckpointFolder(tmp_path / "checkpoints").save(1, {})
+    prepare(tmp_path, OPTIONS | {"merges": 50, "seconds": 90.0, "beam": 5, "new": True})
+    words = (
+        r"the training in .* \(--merges 50 --d-model 8\), got --merges 100 --d-model 16: use the same ones, or another"
+    )
+    with pytest.raises(ValueError, match=words):
+        prepare(tmp_path, OPTIONS | {"d_model": 16})
+    assert recorded_options(tmp_path)["merges"] == 50
+
+
+def test_a_file_of_pairs_is_found_from_elsewhere(tmp_path, monkeypatch):
+    (tmp_path / "pairs.tsv").touch()
+    monkeypatch.chdir(tmp_path)
+    prepare(tmp_path / "run", OPTIONS | {"data": "pairs.tsv"})
+    assert recorded_options(tmp_path / "run")["data"] == str((tmp_path / "pairs.tsv").resolve())
+
+
+def test_the_mean_of_the_last_checkpoints(tmp_path):
+    run = make_run(tmp_path)
+    weights = make_translator().model.state_dict()
+    for step, factor in ((100, 100.0), (200, 1.0), (300, 4.0)):
+        model = {name: value * factor for name, value in weights.items()}
+        CheckpointFolder(run / "checkpoints").save(step, {"model": model})
+    mean = open_translator(run, average=2).model.state_dict()
+    for name, value in weights.items():
+        torch.testing.assert_close(mean[name], value * 2.5)
+    torch.testing.assert_close(open_translator(run).model.state_dict(), weights)
+    with pytest.raises(ValueError, match=r"expected 4 checkpoints in .*, got 3: average fewer"):
+        open_translator(run, average=4)
+
+
+def test_parts_of_two_trainings_are_refused(tmp_path):
+    run = make_run(tmp_path)
+    make_translator(n_merges=3).vocabulary.save(run / "vocabulary.json")
+    with pytest.raises(ValueError, match=r"expected the vocabulary of the model in .*, with \d+ ids, got one with \d+"):
+        open_translator(run)
+
+
+@pytest.mark.parametrize("content", [{"step": 3}, {"kind": "transformer", "config": {"vocab_size": 9}, "weights": {}}])
+def test_another_file_in_the_models_place_is_refused(content, tmp_path):
+    run = make_run(tmp_path)
+    save_checkpoint(run / "model.pt", content)
+    with pytest.raises(ValueError, match=r"expected a model of this course in .*, got another"):
+        open_translator(run)
+
+
+@pytest.mark.parametrize(
+    "curve",
+    [
+        [],
+        [POINT],
+        [POINT, POINT | {"step": 400, "val_loss": 2.0}],
+        [{"step": 200, "seconds": 3.25, "tokens": 9000}],
+        [POINT, POINT | {"val_loss": math.inf}],
+    ],
+    ids=["none", "one", "two", "without validation", "not finite"],
+)
+def test_the_curve_is_data_and_a_picture(curve, tmp_path):
+    save_curve(tmp_path, curve)
+    assert json.loads((tmp_path / "curve.json").read_text()) == curve
+    root = ElementTree.parse(tmp_path / "curve.svg").getroot()
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    texts = "".join(root.itertext())
+    for words in ("validation loss", "nats per target token", "updates", "training time (seconds)", "target tokens"):
+        assert words in texts
+    finite = [point["val_loss"] for point in curve if math.isfinite(point.get("val_loss", math.nan))]
+    assert ("no evaluation yet" in texts) == (not finite)
+    if finite:
+        assert f"{min(finite):.3f}" in texts
