@@ -3,10 +3,13 @@
 import json
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 
+from course_lib import score
 from course_lib.train import main, parser
+from course_lib.trainer import Trainer
 from course_lib.translation import Translator
 
 NUMBERS = ["one", "two", "three", "four", "five", "six", "seven"]
@@ -48,12 +51,19 @@ def run(pairs, *options):
 
 
 @pytest.mark.parametrize("model", ["transformer", "gru"])
-def test_it_learns_to_count(pairs, model, capsys):
-    figures = run(pairs, "--model", model, "--steps", "250", "--peak-lr", "2e-2", "--dropout", "0", "--beam", "1")
+def test_it_learns_to_count_and_is_scored_again(pairs, model, tmp_path, capsys):
+    folder = ["--folder", str(tmp_path / "run")]
+    settings = ["--steps", "250", "--peak-lr", "2e-2", "--dropout", "0", "--beam", "1"]
+    figures = run(pairs, "--model", model, *settings, *folder)
     assert figures["exact_match"]["test"] >= 0.9
     assert figures["updates"] == 250
     assert figures["tokens_per_second"] > 0
     assert "exact match" in capsys.readouterr().out
+    assert score.main([*folder, "--threads", "1", "--json", "-"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    for name in ("exact_match", "bleu", "alignment", "bleu_signature"):
+        assert again[name] == figures[name]
+    assert "|tok:13a|" in figures["bleu_signature"]
 
 
 def test_folder_keeps_all_and_the_run_goes_on(pairs, tmp_path):
@@ -62,7 +72,9 @@ def test_folder_keeps_all_and_the_run_goes_on(pairs, tmp_path):
     run(pairs, "--steps", "30", "--beam", "1", "--folder", str(folder))
     again = run(pairs, "--steps", "30", "--beam", "1", "--folder", str(folder))
     assert again["exact_match"] == whole["exact_match"]
-    assert (folder / "curve.json").exists()
+    assert {path.name for path in folder.iterdir()} == {
+        *("model.pt", "vocabulary.json", "options.json", "checkpoints", "curve.json", "curve.svg")
+    }
     assert isinstance(Translator.load(folder).translate(["eins zwei"], beam_size=2)[0], str)
 
 
@@ -74,9 +86,84 @@ def test_time_is_kept(pairs):
     assert 0.3 <= run(pairs, "--seconds", "0.3", "--beam", "1")["seconds"] < 2
 
 
-def test_a_missing_file_is_named(tmp_path, capsys):
-    assert main(["--data", str(tmp_path / "none.tsv"), "--steps", "1"]) == 1
-    assert "none.tsv" in capsys.readouterr().err
+def test_stopped_with_ctrl_c_it_goes_on(pairs, tmp_path, monkeypatch, capsys):
+    options = ["--steps", "8", "--beam", "1", "--folder", str(tmp_path / "run")]
+    update = Trainer._update
+
+    def interrupted(self, batch):
+        if self.state.step == 5:
+            raise KeyboardInterrupt
+        update(self, batch)
+
+    monkeypatch.setattr(Trainer, "_update", interrupted)
+    assert run(pairs, *options)["updates"] == 5
+    assert "Stopped after update 5" in capsys.readouterr().out
+    monkeypatch.setattr(Trainer, "_update", update)
+    assert run(pairs, *options)["updates"] == 8
+
+
+def test_ctrl_c_outside_of_training_is_quiet(pairs, monkeypatch, capsys):
+    monkeypatch.setattr("course_lib.train.load_corpus", mock.Mock(side_effect=KeyboardInterrupt))
+    assert main(["--data", str(pairs), "--steps", "1"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--steps 0", "expected a whole number of at least 1, got '0'"),
+        ("--seconds -1", "expected a number greater than 0, got '-1'"),
+        ("--steps 1 --seconds 1", "not allowed with argument"),
+        ("--beam 0", "expected a whole number of at least 1, got '0'"),
+        ("--threads 0", "expected a whole number of at least 1, got '0'"),
+        ("--merges -1", "expected a whole number of at least 0, got '-1'"),
+        ("--dropout 1", "expected a number at least 0 and less than 1, got '1'"),
+        ("--model lstm", "invalid choice: 'lstm'"),
+    ],
+)
+def test_wrong_options_are_refused_in_one_line(options, words, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(options.split())
+    error = capsys.readouterr().err
+    assert left.value.code == 2
+    assert words in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--data {folder}/none.tsv", "got '{folder}/none.tsv', where there is no file: check the path"),
+        ("--data {folder}/words.txt", "expected 'source TAB target' in {folder}/words.txt, got 'no tab' in line 1"),
+        ("--data {folder}/empty.tsv", "expected at least one batch an epoch, got none"),
+        ("--n-heads 3 --d-model 128", "expected d_model divisible by n_heads, got d_model=128 and n_heads=3"),
+        ("--folder {folder}/words.txt/run", "'{folder}/words.txt/run', got 'Not a directory'"),
+        ("--json {folder}", "'{folder}', got 'Is a directory'"),
+        ("--peak-lr 1e30 --dropout 0", "expected a finite loss and gradient, got loss nan"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_in_one_line(options, words, pairs, tmp_path, capsys):
+    (tmp_path / "words.txt").write_text("no tab\n")
+    (tmp_path / "empty.tsv").touch()
+    arguments = ["--data", str(pairs), *SMALL, "--steps", "9", "--threads", "1", "--precision", "float32"]
+    assert main([*arguments, *options.format(folder=tmp_path).split()]) == 1
+    error = capsys.readouterr().err
+    assert words.format(folder=tmp_path) in error
+    assert len([line for line in error.split("\n") if "course_lib" in line]) == 1
+    assert "Traceback" not in error
+
+
+def test_another_model_does_not_go_on_in_the_folder(pairs, tmp_path, capsys):
+    run(pairs, "--steps", "1", "--beam", "1", "--folder", str(tmp_path / "run"))
+    arguments = ["--data", str(pairs), *SMALL, "--folder", str(tmp_path / "run"), "--steps", "1", "--n-layers", "2"]
+    assert main(arguments) == 1
+    assert "(--n-layers 1), got --n-layers 2: use the same ones, or another folder" in capsys.readouterr().err
+
+
+def test_a_few_pairs_are_too_few_to_test(tmp_path, capsys):
+    (tmp_path / "few.tsv").write_text("eins\tone\nzwei\ttwo\n")
+    assert main(["--data", str(tmp_path / "few.tsv"), *SMALL, "--steps", "1"]) == 0
+    assert "No sentence was held out to test" in capsys.readouterr().out
 
 
 def test_help_shows_examples():
