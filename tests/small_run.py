@@ -5,15 +5,16 @@ from pathlib import Path
 import torch
 
 from course_lib.bpe import BPE
+from course_lib.bpe.subwords import Subwords
 from course_lib.transformer import Transformer, TransformerConfig
 from course_lib.translation import Translator
 
 TEXTS = ["eins zwei drei vier", "one two three four"]
 
 
-def make_translator(seed: int = 0, n_merges: int = 40) -> Translator:
+def make_translator(seed: int = 0, n_merges: int = 40, subwords: type[Subwords] = BPE) -> Translator:
     torch.manual_seed(seed)
-    vocabulary = BPE.train(TEXTS, n_merges)
+    vocabulary = subwords.train(TEXTS, n_merges)
     return Translator(
         Transformer(TransformerConfig(vocabulary.vocab_size, d_model=8, n_heads=2, d_ff=16, n_layers=1)), vocabulary
     )

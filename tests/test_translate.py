@@ -15,8 +15,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from small_run import make_run
+from small_run import make_run, make_translator
 
+from course_lib.bpe import BPE
+from course_lib.bpe.byte_level import ByteBPE
 from course_lib.report import one_line
 from course_lib.translate import LONGEST, blocks, looked_at, main
 from course_lib.translation import Translator
@@ -94,8 +96,10 @@ def test_without_a_beam_that_of_the_training_counts(folder, source, tmp_path, ca
     assert len(capsysbinary.readouterr().out.splitlines()) == 2 * 4 + 2
 
 
-def test_attention_shows_the_source_word_of_every_word(folder, source, capsysbinary):
-    translate(folder, source, "--beam", 1, "--attention")
+@pytest.mark.parametrize("subwords", [BPE, ByteBPE])
+def test_attention_shows_the_source_word_of_every_word(subwords, source, tmp_path, capsysbinary):
+    make_translator(subwords=subwords).save(tmp_path / "run")
+    translate(tmp_path / "run", source, "--beam", 1, "--attention")
     lines = capsysbinary.readouterr().out.decode().split("\n")
     words = [line.split(" ← ")[0].strip() for line in lines if " ← " in line]
     texts = [line for line in lines if line and " ← " not in line]
