@@ -93,8 +93,11 @@ class Trainer:
                     bar.set_description_str(self._evaluate())
                 if self.state.step % self.settings.checkpoint_every == 0:
                     self._save()
+            if not self.state.curve or self.state.curve[-1]["step"] < self.state.step:
+                bar.set_description_str(self._evaluate())
         except KeyboardInterrupt:
-            print(f"Stopped after update {self.state.step}; run the same again to go on from here.")
+            goes_on = "" if self.checkpoints is None else "; run the same again to go on from here"
+            print(f"Stopped after update {self.state.step}{goes_on}.")
         finally:
             bar.close()
             self._save()
