@@ -40,7 +40,7 @@ TRAININGS = {
     "course_60": Training("--seconds 60", 5),
     "course_120": Training("--seconds 120", 5),
     "course_gru_120": Training("--model gru --seconds 120", 3),
-    "multi30k_300": Training("--data multi30k --seconds 300", 3),
+    "multi30k_300": Training("--data multi30k --seconds 300 --dropout 0", 3),
     "multi30k_1200": Training("--data multi30k --seconds 1200", 3),
 }
 
@@ -107,12 +107,13 @@ def rows_of(arguments: str, runs: list[dict[str, Any]]) -> list[list[str]]:
 def spread(values: list[float], digits: int, middle: Any) -> str:
     """The middle of some values and how far they wander.
 
-    >>> spread([3.0, 1.0, 2.0], 1, median), spread([], 1, mean)
-    ('2.0 [1.0 to 3.0]', '')
+    >>> spread([3.0, 1.0, 2.0], 1, median), spread([3.0], 1, median), spread([], 1, median)
+    ('2.0 [1.0 to 3.0]', '3.0', '')
     """
     if not values:
         return ""
-    return f"{middle(values):.{digits}f} [{min(values):.{digits}f} to {max(values):.{digits}f}]"
+    wander = f" [{min(values):.{digits}f} to {max(values):.{digits}f}]" if len(values) > 1 else ""
+    return f"{middle(values):.{digits}f}{wander}"
 
 
 def main(arguments: list[str] | None = None) -> int:
