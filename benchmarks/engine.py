@@ -1,5 +1,6 @@
 """Contenders take turns; what counts are ratios within a round."""
 
+import random
 import statistics
 import time
 from collections.abc import Callable, Iterable
@@ -97,12 +98,12 @@ def agree(what: str, values: dict[str, Any], expected: Any, tolerance: float = 0
 
 
 def seconds(work: Callable[[], Any], settings: Settings) -> Call:
-    """A call that gives the seconds of one run; short work is repeated for a fifth of a second.
+    """A call that gives the seconds of one run; short work is repeated for half a second.
 
     >>> 0 <= seconds(lambda: None, Settings(quick=True))() < 1
     True
     """
-    at_least = 0.0 if settings.quick else 0.2
+    at_least = 0.0 if settings.quick else 0.5
 
     def call() -> float:
         begun, runs = time.perf_counter(), 0
@@ -115,21 +116,21 @@ def seconds(work: Callable[[], Any], settings: Settings) -> Call:
 
 
 def take_turns(calls: dict[str, Call], rounds: int, warm_up: bool = True) -> dict[str, list[float]]:
-    """Every call once a round. Each round begins with another one, so that none always follows the same.
+    """Every call once a round, in an order drawn anew (but the same every time), so that none always follows the same.
 
     >>> order = []
-    >>> _ = take_turns({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, rounds=2, warm_up=False)
+    >>> calls = {"a": lambda: order.append("a"), "b": lambda: order.append("b")}
+    >>> _ = take_turns(calls, rounds=3, warm_up=False)
     >>> order
-    ['a', 'b', 'b', 'a']
+    ['a', 'b', 'b', 'a', 'b', 'a']
     """
-    names = list(calls)
+    order = random.Random(1)
     if warm_up:
         for call in calls.values():
             call()
-    taken: dict[str, list[float]] = {name: [] for name in names}
-    for number in range(rounds):
-        first = number % len(names)
-        for name in names[first:] + names[:first]:
+    taken: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name in order.sample(list(calls), len(calls)):
             taken[name].append(calls[name]())
     return taken
 
