@@ -16,6 +16,7 @@ from benchmarks.peers.xtransformers import XTransformers
 from benchmarks.translators import MIDDLE, TINY, endless, sentences
 from course_lib.beam_search import beam_search, greedy_search
 from course_lib.fast.cached import CachedTransformer
+from course_lib.fast.memory import keep_freed_memory
 from course_lib.transformer import Transformer
 
 COURSE, MARIAN = "course", "Hugging Face Marian"
@@ -48,6 +49,7 @@ class Course:
 def works(settings: Settings) -> Iterator[Work]:
     """Greedy search, then beam search, on the same models."""
     seeded(settings)
+    keep_freed_memory()  # as the commands of the course do; it helps everybody here
     config = TINY if settings.quick else MIDDLE
     n, n_tokens = (3, 7) if settings.quick else (64, 40)
     src = sentences(config, n, shortest=4 if settings.quick else 8, longest=6 if settings.quick else 24).src

@@ -20,6 +20,7 @@ from benchmarks.peers.xtransformers import XTransformers
 from benchmarks.translators import MIDDLE, TINY, sentences
 from course_lib.batching import Batch
 from course_lib.fast import fast_loss
+from course_lib.fast.memory import keep_freed_memory
 from course_lib.tokens import PAD
 from course_lib.training import plain_loss
 from course_lib.transformer import Transformer, TransformerConfig
@@ -57,6 +58,7 @@ def training_step(
 ) -> Work:
     """The work of one size: `sizes` is the number of sentences and their shortest and longest length."""
     seeded(settings)
+    keep_freed_memory()  # as the commands of the course do; it helps everybody here
     batch, ours = sentences(config, *sizes), Transformer(config)
     makers = {COURSE: lambda: deepcopy(ours), SIMPLE: lambda: deepcopy(ours)}
     makers |= {BFLOAT16: lambda: bfloat16_model(ours, settings)} if bfloat16 else {}

@@ -13,6 +13,7 @@ from course_lib.bleu.tokenizers import TOKENIZERS
 from course_lib.chrf import corpus_chrf, sentence_chrf
 from course_lib.command_line import LARGEST_SEED, Parser, check_file, default_threads, number, run_command, whole
 from course_lib.corpus import lines_of
+from course_lib.fast.memory import keep_freed_memory
 from course_lib.report import evaluate, load_corpus, table
 from course_lib.reproducible import make_reproducible
 from course_lib.run_folder import open_translator, recorded_options
@@ -169,6 +170,7 @@ def score_files(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
 def score_folder(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """The report on the translator in `options.folder`, as data and as text; what is None is as in its training."""
     make_reproducible(0, options.threads)
+    keep_freed_memory()
     translator = open_translator(options.folder, options.average or 0)
     chosen = {"data": "course", "reverse": False, "seed": 0, "beam": BEAM, "length_penalty": 1.0}
     for source in (recorded_options(options.folder), vars(options)):

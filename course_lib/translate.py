@@ -13,6 +13,7 @@ from tqdm.auto import tqdm
 
 from course_lib.beam_search import Hypothesis
 from course_lib.command_line import Parser, check_file, default_threads, number, run_command, whole
+from course_lib.fast.memory import keep_freed_memory
 from course_lib.report import one_line
 from course_lib.reproducible import make_reproducible
 from course_lib.run_folder import open_translator, recorded_options
@@ -78,6 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace) -> None:
     """Open the translator and what it reads and writes, and translate block by block."""
     make_reproducible(0, options.threads)
+    keep_freed_memory()
     translator = open_translator(options.folder)
     if options.beam is None:
         options.beam = max(recorded_options(options.folder).get("beam", BEAM), options.n_best or 1)

@@ -1,4 +1,4 @@
-"""The memory of one training step, kept for the next."""
+"""The memory of one step of training or search, kept for the next."""
 
 import ctypes
 import sys
