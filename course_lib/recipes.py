@@ -1,6 +1,7 @@
 """What suits a corpus and a machine: the sizes and settings that a training command leaves open."""
 
 import argparse
+from textwrap import wrap
 from typing import Any
 
 import torch
@@ -42,3 +43,17 @@ def fill_in(options: argparse.Namespace) -> None:
     if options.optimizer is None:  # Muon's own products are in bfloat16: dear on a processor without it
         suits = real and options.model == "transformer" and options.precision == "bfloat16"
         options.optimizer = "muon" if suits else "adamw"
+
+
+def spelled() -> str:
+    """The presets as options, for a help text.
+
+    >>> spelled().split()[:5]
+    ['course', 'corpus:', '--d-model', '128', '--n-heads']
+    """
+    lines = []
+    for title, kind in (("course corpus", "course"), ("real text", "real")):
+        options = " ".join(f"--{name.replace('_', '-')}\0{value}" for name, value in PRESETS[kind].items())
+        text = wrap(f"{title}: {options}", 84, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+        lines += [line.replace("\0", " ") for line in text]  # an option stays beside its value
+    return "\n".join(lines)

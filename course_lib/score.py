@@ -133,12 +133,9 @@ def score_files(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     if not hypotheses:
         raise ValueError(f"expected at least one line in {options.texts[0]}, got none: is it the right file?")
     smoothing, words = options.smoothing or "exp", options.chrf_words or 0
-    value = options.smooth_value
-    if value is None and smoothing in ("floor", "add-k"):
-        value = SMOOTHING[smoothing]  # the signature names it
     counting = {
         **{"tokenize": options.tokenize or "13a", "lowercase": bool(options.lowercase)},
-        **{"smoothing": smoothing, "smooth_value": value},
+        **{"smoothing": smoothing, "smooth_value": options.smooth_value},
     }
     bleu = corpus_bleu(hypotheses, references, **counting)
     if options.lowercase:

@@ -19,7 +19,7 @@ from course_lib.corpus import Corpus
 from course_lib.fast import fast_loss
 from course_lib.fast.memory import keep_freed_memory
 from course_lib.optimizers import OPTIMIZERS
-from course_lib.recipes import fill_in
+from course_lib.recipes import fill_in, spelled
 from course_lib.report import evaluate, load_corpus, samples, table
 from course_lib.reproducible import make_reproducible
 from course_lib.run_folder import prepare, save_curve
@@ -29,7 +29,7 @@ from course_lib.training import TrainingSettings, plain_loss
 from course_lib.transformer import Transformer, TransformerConfig
 from course_lib.translation import Translator
 
-DESCRIPTION = """\
+DESCRIPTION = f"""\
 Train a translator, translate sentences it never saw, and say how good it is.
 
 Without options: the course's own Korean-English corpus, a small Transformer, 60 seconds
@@ -43,6 +43,10 @@ examples
   python -m course_lib.train --data multi30k --seconds 1200 --folder runs/multi30k
   python -m course_lib.train --data my_pairs.tsv --steps 5000 --json figures.json
   torchrun --nproc-per-node=2 -m course_lib.train --steps 2000 --folder runs/two
+
+what is left open
+{spelled()}
+  --precision is the fastest here; --optimizer muon on real text, where bfloat16 is built in
 
 what to expect
   The validation loss beside the bar falls; where it rises again, the model learns its
@@ -85,7 +89,7 @@ def parser() -> Parser:
     group.add_argument("--dropout", type=number(least=0, below=1), help="share of activations switched off")
     group.add_argument("--optimizer", choices=OPTIMIZERS, help="muon: dearer updates that teach more")
     group.add_argument("--weight-decay", type=number(least=0), help="how strongly weights are drawn to zero")
-    group.add_argument("--precision", choices=("float32", "bfloat16"), help="default: what is fastest here")
+    group.add_argument("--precision", choices=("float32", "bfloat16"), help="of matrix products; weights are float32")
     group.add_argument(
         "--seed", type=whole(0, LARGEST_SEED), default=0, help="of corpus, first weights, order, dropout (default: 0)"
     )

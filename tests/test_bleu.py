@@ -188,6 +188,8 @@ def test_corpus_bleu_equals_sacrebleu(cases, setting):
         score = corpus_bleu(hypotheses, references, **setting)
         assert score.score == pytest.approx(expected.score, abs=1e-9)
         assert str(score).split("(")[0] == str(expected).split("(")[0]
+    counted = [str(text).split("|version")[0].split("|")[1:] for text in (score.signature, metric.get_signature())]
+    assert counted[0] == counted[1]  # the first part, nrefs, is of these sentences
 
 
 @pytest.mark.parametrize(("char_order", "word_order", "beta"), [(6, 0, 2), (6, 2, 2), (4, 1, 3), (2, 0, 1)])

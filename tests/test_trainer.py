@@ -1,5 +1,6 @@
 """The training loop: it learns, stops, survives being killed, and is the same on one process and on two."""
 
+import multiprocessing
 import random
 import signal
 import subprocess
@@ -113,42 +114,40 @@ def test_interrupted_again_and_again_ends_the_same(tmp_path, seed, monkeypatch):
     assert [p["val_loss"] for p in trainer.state.curve] == [p["val_loss"] for p in whole.state.curve]
 
 
-SCRIPT = """
-import sys, time
-sys.path.insert(0, {tests!r})
-import torch
-torch.set_num_threads(1)
-from test_trainer import make_trainer
-trainer = make_trainer({folder!r}, steps=60, checkpoint_every=1)
-update = trainer._update
-def slowly(batch):
-    time.sleep(0.02)
-    update(batch)
-trainer._update = slowly
-print("ready", flush=True)
-trainer.run()
-print("done", flush=True)
-"""
+def train_in(folder, steps):
+    torch.set_num_threads(1)
+    make_trainer(folder, steps=steps, checkpoint_every=1).run()
 
 
-def test_killed_by_the_system_and_continued_ends_the_same(tmp_path):
-    whole = make_trainer(steps=60, checkpoint_every=1)
+def newest_step(folder):
+    return max((int(path.stem.split("-")[1]) for path in CheckpointFolder(folder).paths()), default=0)
+
+
+def test_killed_by_the_system_twenty_times_and_continued_ends_the_same(tmp_path):
+    steps = 1000
+    whole = make_trainer(steps=steps, checkpoint_every=1)
     whole.run()
-    script = SCRIPT.format(tests=str(Path(__file__).parent), folder=str(tmp_path))
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["course_lib.trainer"])  # PyTorch is loaded once
     rng = random.Random(1)
-    kills = 0
-    while kills < 3:
-        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-        assert process.stdout.readline() == "ready\n"
-        time.sleep(rng.uniform(0.05, 0.4))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        kills += 1
-    steps = [int(path.stem.split("-")[1]) for path in CheckpointFolder(tmp_path).paths()]
-    assert 0 < max(steps) < 60
-    trainer = make_trainer(tmp_path, steps=60, checkpoint_every=1)
+    reached = []
+    for number in range(20):
+        process = context.Process(target=train_in, args=(tmp_path, steps))
+        process.start()
+        while number % 2 and newest_step(tmp_path) <= max(reached) and process.is_alive():
+            time.sleep(0.001)  # every second one gets further before it is killed
+        time.sleep(rng.uniform(0, 0.05))
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
+        reached.append(newest_step(tmp_path))
+    assert reached == sorted(reached)
+    assert len(set(reached) - {0}) >= 10
+    assert reached[-1] < steps
+    trainer = make_trainer(tmp_path, steps=steps, checkpoint_every=1)
     trainer.run()
     assert torch.equal(weights(trainer), weights(whole))
+    assert [p["val_loss"] for p in trainer.state.curve] == [p["val_loss"] for p in whole.state.curve]
 
 
 def test_interrupt_saves_and_says_how_to_go_on(tmp_path, capsys):

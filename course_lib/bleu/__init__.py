@@ -14,7 +14,7 @@ import course_lib
 from course_lib.bleu.fast import MAX_ORDER, count_matches
 from course_lib.bleu.tokenizers import TOKENIZERS
 
-SMOOTHING = {"none": 0.0, "floor": 0.1, "add-k": 1.0, "exp": 0.0}  # method: its usual value
+SMOOTHING = {"none": None, "floor": 0.1, "add-k": 1.0, "exp": None}  # method: its usual value, if it takes one
 
 Tokens = Sequence[str]
 References = Sequence[str | Sequence[str]]
@@ -210,13 +210,14 @@ def corpus_bleu(
     read = (lambda text: split(text.lower())) if lowercase else split
     several = ([read(texts)] if isinstance(texts, str) else list(map(read, texts)) for texts in references)
     score = bleu_score(bleu_statistics(map(read, hypotheses), several), smoothing, smooth_value, effective_order)
+    usual = SMOOTHING[smoothing]
     numbers = {1 if isinstance(texts, str) else len(texts) for texts in references}
     how = {
         "nrefs": numbers.pop() if len(numbers) == 1 else "var",
         "case": "lc" if lowercase else "mixed",
         "eff": "yes" if effective_order else "no",
         "tok": tokenize,
-        "smooth": smoothing if smooth_value is None else f"{smoothing}[{smooth_value:.2f}]",
+        "smooth": smoothing if usual is None else f"{smoothing}[{usual if smooth_value is None else smooth_value:.2f}]",
         "version": f"course_lib-{course_lib.__version__}",
     }
     return replace(score, signature="|".join(f"{key}:{value}" for key, value in how.items()))
