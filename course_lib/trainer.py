@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from random import Random
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm.auto import tqdm
 
 from course_lib.checkpoint import CheckpointFolder
+from course_lib.interrupts import Interrupts
 from course_lib.optimizers import Optimizers
 from course_lib.tokens import PAD
 from course_lib.training import TrainingSettings, plain_loss
@@ -77,30 +79,39 @@ class Trainer:
         self.quiet = quiet or self.rank > 0
         self.optimizers = Optimizers(model, settings.optimizer, settings.weight_decay)
         self.checkpoints = CheckpointFolder(folder) if folder is not None else None
+        self.interrupts = Interrupts()
+        self.stopped = False
+        self.whole = True  # weights and `state` belong together
         module = _LossModule(model, loss)
         self.loss = DistributedDataParallel(module) if self.world > 1 else module
 
     def run(self) -> TrainingState:
-        """Train until updates, time or patience are used up. Ctrl-C and errors, too, leave a checkpoint behind."""
-        torch.manual_seed(self.settings.seed + self.rank)
+        """Train until updates, time or patience are used up. Ctrl-C and errors, too, leave a checkpoint behind.
+
+        Ctrl-C lets the update under way end; a second one does not.
+        """
         self._resume()
+        self.stopped = False
         bar = tqdm(total=100, disable=self.quiet or None, bar_format="{desc}{percentage:3.0f}% |{bar}| {elapsed}")
         try:
-            for batch in self._batches():
-                self._update(batch)
-                bar.update(100 * self.progress - bar.n)
-                if self.state.step % self.settings.evaluate_every == 0:
+            with self.interrupts:
+                for batch in self._batches():
+                    self._update(batch)
+                    bar.update(100 * self.progress - bar.n)
+                    if self.state.step % self.settings.evaluate_every == 0:
+                        bar.set_description_str(self._evaluate())
+                    self.whole = True
+                    if self.state.step % self.settings.checkpoint_every == 0:
+                        self._save()
+                if not self.stopped and (not self.state.curve or self.state.curve[-1]["step"] < self.state.step):
                     bar.set_description_str(self._evaluate())
-                if self.state.step % self.settings.checkpoint_every == 0:
-                    self._save()
-            if not self.state.curve or self.state.curve[-1]["step"] < self.state.step:
-                bar.set_description_str(self._evaluate())
-        except KeyboardInterrupt:
-            goes_on = "" if self.checkpoints is None else "; run the same again to go on from here"
-            print(f"Stopped after update {self.state.step}{goes_on}.")
         finally:
             bar.close()
-            self._save()
+            if self.whole:
+                self._save()
+        if self.stopped and self.rank == 0:
+            goes_on = "" if self.checkpoints is None else "; run the same again to go on from here"
+            print(f"Stopped after update {self.state.step}{goes_on}.")
         return self.state
 
     @property
@@ -115,7 +126,7 @@ class Trainer:
             if not len(batches):
                 raise ValueError("expected at least one batch an epoch, got none: is the corpus empty?")
             for batch in batches[self.state.index :]:
-                if self.progress >= 1 or self._out_of_patience():
+                if self.progress >= 1 or self.stopped or self._out_of_patience():
                     return
                 yield batch
             self.state.epoch, self.state.index = self.state.epoch + 1, 0
@@ -130,6 +141,8 @@ class Trainer:
         self.model.train()
         real = int((batch.tgt_out != PAD).sum())
         ahead = state.step + 1
+        # What dropout draws depends on the number of the update alone: a continued training draws the same.
+        torch.manual_seed(Random(f"{settings.seed} {ahead} {self.rank}").getrandbits(63))
         # When this update will end is not known: a little is added to the time so far, lest the first rate be 0.
         progress = ahead / settings.steps if settings.steps else (state.seconds + 0.05) / settings.seconds
         rate = settings.learning_rate(ahead, min(progress, 1.0))
@@ -139,10 +152,12 @@ class Trainer:
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
         if not math.isfinite(float(loss.detach()) + float(norm)):
             raise NotFinite(self._where(float(loss.detach()), rate))
+        self.whole = False
         self.optimizers.step()
         self.optimizers.zero_grad()
         state.step, state.index, state.tokens = ahead, state.index + 1, state.tokens + real
-        state.seconds += self._agreed(time.perf_counter() - begun)
+        seconds, self.stopped = self._agreed(time.perf_counter() - begun, self.interrupts.seen)
+        state.seconds += seconds
 
     def _forward(self, batch: tuple[Tensor, Tensor, Tensor]) -> Tensor:
         half = self.settings.precision == "bfloat16"
@@ -157,13 +172,13 @@ class Trainer:
             return src, tgt_in, tgt_out
         return batch.src[:1], batch.tgt_in[:1], torch.full_like(batch.tgt_out[:1], PAD)
 
-    def _agreed(self, seconds: float) -> float:
-        """The first process's clock, so that all stop at the same update."""
+    def _agreed(self, seconds: float, stopped: bool) -> tuple[float, bool]:
+        """What the first process says, so that all stop after the same update."""
         if self.world == 1:
-            return seconds
-        clock = torch.tensor([seconds], device=self.device)
-        distributed.broadcast(clock, src=0)
-        return clock.item()
+            return seconds, stopped
+        said = torch.tensor([seconds, stopped], dtype=torch.float32, device=self.device)
+        distributed.broadcast(said, src=0)
+        return said[0].item(), bool(said[1])
 
     def _where(self, loss: float, rate: float) -> str:
         bad = [n for n, p in self.model.named_parameters() if p.grad is not None and not p.grad.isfinite().all()]
@@ -201,7 +216,6 @@ class Trainer:
                 "optimizers": self.optimizers.state_dict(),
                 "state": asdict(self.state),
                 "settings": asdict(self.settings),
-                "random": torch.get_rng_state(),
             }
             self.checkpoints.save(self.state.step, content)
 
@@ -221,5 +235,3 @@ class Trainer:
         self.model.load_state_dict(content["model"])
         self.optimizers.load_state_dict(content["optimizers"])
         self.state = TrainingState(**content["state"])
-        if self.rank == 0:
-            torch.set_rng_state(content["random"].cpu())

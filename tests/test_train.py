@@ -1,6 +1,7 @@
 """The command line: one command trains, reports, and goes on where it stopped."""
 
 import json
+import signal
 import subprocess
 import sys
 from unittest import mock
@@ -91,8 +92,8 @@ def test_stopped_with_ctrl_c_it_goes_on(pairs, tmp_path, monkeypatch, capsys):
     update = Trainer._update
 
     def interrupted(self, batch):
-        if self.state.step == 5:
-            raise KeyboardInterrupt
+        if self.state.step == 4:
+            signal.raise_signal(signal.SIGINT)
         update(self, batch)
 
     monkeypatch.setattr(Trainer, "_update", interrupted)

@@ -16,7 +16,7 @@ from torch import nn
 from course_lib.checkpoint import CheckpointFolder
 from course_lib.tokens import BOS, EOS, PAD
 from course_lib.trainer import NotFinite, Trainer
-from course_lib.training import TrainingSettings
+from course_lib.training import TrainingSettings, plain_loss
 
 
 @dataclass
@@ -150,19 +150,62 @@ def test_killed_by_the_system_twenty_times_and_continued_ends_the_same(tmp_path)
     assert [p["val_loss"] for p in trainer.state.curve] == [p["val_loss"] for p in whole.state.curve]
 
 
-def test_interrupt_saves_and_says_how_to_go_on(tmp_path, capsys):
+def interrupt_in(trainer, step, times=1):
+    """Ctrl-C while the optimizer of update number `step` is at work."""
+    optimizer_step = trainer.optimizers.step
+
+    def interrupted():
+        if trainer.state.step + 1 == step:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+        optimizer_step()
+
+    trainer.optimizers.step = interrupted
+
+
+def test_interrupt_lets_the_update_end_and_says_how_to_go_on(tmp_path, capsys):
+    whole = make_trainer()
+    whole.run()
+    before = signal.getsignal(signal.SIGINT)
     trainer = make_trainer(tmp_path, checkpoint_every=1000)
-    update = trainer._update
-
-    def interrupt(batch):
-        if trainer.state.step == 7:
-            raise KeyboardInterrupt
-        update(batch)
-
-    trainer._update = interrupt
+    interrupt_in(trainer, step=7)
     assert trainer.run().step == 7
+    assert signal.getsignal(signal.SIGINT) == before
     assert "Stopped after update 7; run the same again to go on from here." in capsys.readouterr().out
-    assert CheckpointFolder(tmp_path).load_newest()["state"]["step"] == 7
+    trainer = make_trainer(tmp_path, checkpoint_every=1000)
+    assert trainer.run().step == 30
+    assert torch.equal(weights(trainer), weights(whole))
+    assert [p["val_loss"] for p in trainer.state.curve] == [p["val_loss"] for p in whole.state.curve]
+
+
+def test_a_second_interrupt_stops_at_once_and_spoils_no_checkpoint(tmp_path):
+    whole = make_trainer()
+    whole.run()
+    trainer = make_trainer(tmp_path, checkpoint_every=3)
+    interrupt_in(trainer, step=8, times=2)
+    with pytest.raises(KeyboardInterrupt):
+        trainer.run()
+    assert CheckpointFolder(tmp_path).load_newest()["state"]["step"] == 6
+    trainer = make_trainer(tmp_path, checkpoint_every=3)
+    trainer.run()
+    assert torch.equal(weights(trainer), weights(whole))
+
+
+def test_an_error_loses_no_update(tmp_path):
+    whole = make_trainer()
+    whole.run()
+
+    def broken(*arguments, **options):
+        if trainer.state.step == 8:
+            raise RuntimeError("out of memory")
+        return plain_loss(*arguments, **options)
+
+    trainer = make_trainer(tmp_path, checkpoint_every=1000, loss=broken)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        trainer.run()
+    trainer = make_trainer(tmp_path, checkpoint_every=1000)
+    trainer.run()
+    assert torch.equal(weights(trainer), weights(whole))
 
 
 def test_finished_run_is_left_as_it_is(tmp_path):
