@@ -1,6 +1,7 @@
 """One measurement in a process of its own: cold caches, its own number of threads, its own memory."""
 
 import contextlib
+import ctypes
 import json
 import os
 import subprocess
@@ -8,6 +9,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from course_lib.fast.memory import M_MMAP_THRESHOLD
 
 ROOT = Path(__file__).resolve().parents[1]
 STATUS = Path("/proc/self/status")
@@ -59,6 +62,16 @@ def extra_memory(work: Callable[[], Any]) -> float:
     before = _status("VmRSS")
     work()
     return max(_status("VmHWM") - before, PAGE)
+
+
+def give_back_freed_memory() -> None:
+    """Let every tensor go back to the system when it is freed, where the C library can: then `extra_memory` is exact.
+
+    Left alone, glibc keeps some blocks and not others, which moves the figure by several tensors from run to run.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform.startswith("linux") else None
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, 2**16)
 
 
 def _status(key: str) -> float:

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.alone import alone, extra_memory, tells_memory
+from benchmarks.alone import alone, extra_memory, give_back_freed_memory, tells_memory
 from benchmarks.engine import Settings, Work, agree, seconds, seeded
 from course_lib.fast.attention import FusedMultiHeadAttention
 from course_lib.masks import causal_mask
@@ -117,6 +117,7 @@ def memory_of(title: str, about: str, sizes: tuple[int, int, int, int], settings
 def peak_memory(name: str, sizes: list[int], threads: int) -> float:
     """MiB that one forward and backward pass takes at most. Runs in a process of its own."""
     torch.set_num_threads(threads)
+    give_back_freed_memory()
     batch, length, d_model, n_heads = sizes
     contender = Contender(name, d_model, n_heads)
     contender.forward_backward(torch.randn(1, 8, d_model, requires_grad=True))

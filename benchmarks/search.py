@@ -4,11 +4,14 @@ The model never ends a sentence (`translators.endless`), so every search writes 
 usual settings. All but x-transformers run the same weights and have to write the same sentences.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
+import torch
 from torch import Tensor
 
-from benchmarks.engine import Settings, Work, agree, gather, seconds, seeded
+from benchmarks.apart import Apart
+from benchmarks.engine import Settings, Work, agree, gather
 from benchmarks.peers.ct2 import CTranslate2
 from benchmarks.peers.marian import Marian
 from benchmarks.peers.nn_transformer import NNTransformer
@@ -17,7 +20,7 @@ from benchmarks.translators import MIDDLE, TINY, endless, sentences
 from course_lib.beam_search import beam_search, greedy_search
 from course_lib.fast.cached import CachedTransformer
 from course_lib.fast.memory import keep_freed_memory
-from course_lib.transformer import Transformer
+from course_lib.transformer import Transformer, TransformerConfig
 
 COURSE, MARIAN = "course", "Hugging Face Marian"
 OTHERS = ("x-transformers",)  # with weights of their own
@@ -25,16 +28,17 @@ BEAM = 4
 ABOUT = (
     "{n} sentences, {length} tokens for each, d_model {c.d_model}, {c.n_heads} heads, d_ff {c.d_ff}, "
     "{c.n_layers}+{c.n_layers} layers, {c.vocab_size} words, float32. No sentence can end earlier. The same weights "
-    "and the same tokens, except for x-transformers, whose layers are others."
+    "and the same tokens, except for x-transformers, whose layers are others. Everybody has a process of its own; that "
+    "of the course keeps freed memory, as its commands do."
 )
-
-Search = Callable[[], list[list[int]]]
+Sizes = tuple[int, int, int]  # sentences, their shortest length, their longest
 
 
 class Course:
     """The cached Transformer, under the searches of the course."""
 
     def __init__(self, model: Transformer):
+        keep_freed_memory()
         self.cached = CachedTransformer(model)
 
     def greedy(self, src: Tensor, n_tokens: int) -> list[list[int]]:
@@ -46,55 +50,69 @@ class Course:
         return [hypotheses[0].tokens for hypotheses in found]
 
 
+MAKERS = {
+    COURSE: Course,
+    MARIAN: lambda ours: Marian(ours).eval(),
+    "x-transformers": lambda ours: XTransformers(ours).never_end().eval(),
+    "nn.Transformer, no cache": lambda ours: NNTransformer(ours).eval(),
+    "CTranslate2": CTranslate2,
+}
+BEAMS = (COURSE, MARIAN, "CTranslate2")
+
+
+class Searching:
+    """A contender with its weights and its source sentences."""
+
+    def __init__(self, name: str, config: TransformerConfig, sizes: Sizes, n_tokens: int):
+        torch.manual_seed(0)
+        self.src, self.n_tokens = sentences(config, *sizes).src, n_tokens
+        self.contender = MAKERS[name](endless(Transformer(config)).eval())
+
+    def greedy(self) -> list[list[int]]:
+        return self.contender.greedy(self.src, self.n_tokens)
+
+    def beam(self) -> list[list[int]]:
+        return self.contender.beam(self.src, self.n_tokens, BEAM)
+
+
 def works(settings: Settings) -> Iterator[Work]:
     """Greedy search, then beam search, on the same models."""
-    seeded(settings)
-    keep_freed_memory()  # as the commands of the course do; it helps everybody here
-    config = TINY if settings.quick else MIDDLE
-    n, n_tokens = (3, 7) if settings.quick else (64, 40)
-    src = sentences(config, n, shortest=4 if settings.quick else 8, longest=6 if settings.quick else 24).src
-    ours = endless(Transformer(config)).eval()
-    contenders, left_out = gather(
-        {
-            COURSE: lambda: Course(ours),
-            MARIAN: lambda: Marian(ours).eval(),
-            "x-transformers": lambda: XTransformers(ours).never_end().eval(),
-            "nn.Transformer, no cache": lambda: NNTransformer(ours).eval(),
-            "CTranslate2": lambda: CTranslate2(ours, settings.threads),
-        }
-    )
-    about = ABOUT.format(n=n, length=n_tokens, c=config)
-    greedy = {name: lambda c=c: c.greedy(src, n_tokens) for name, c in contenders.items()}
-    beam = {name: lambda c=c: c.beam(src, n_tokens, BEAM) for name, c in contenders.items() if hasattr(c, "beam")}
+    config, sizes, n_tokens = (TINY, (3, 4, 6), 7) if settings.quick else (MIDDLE, (64, 8, 24), 40)
+    make = partial(Apart, settings, Searching)
+    contenders, left_out = gather({name: partial(make, name, config, sizes, n_tokens) for name in MAKERS})
+    about = ABOUT.format(n=sizes[0], length=n_tokens, c=config)
     aims = {(COURSE, MARIAN): 1.5}
-    yield search("greedy search", about, greedy, (n, n_tokens), settings, left_out, aims)
-    about += f" {BEAM} beams, the sum of log-probabilities divided by the length."
-    aims = {(COURSE, MARIAN): 1.4, (COURSE, "CTranslate2"): 0.75}
-    yield search(f"beam search, {BEAM} beams", about, beam, (n, n_tokens), settings, left_out, aims)
+    try:
+        yield search("greedy search", about, "greedy", contenders, (sizes[0], n_tokens), left_out, aims)
+        about += f" {BEAM} beams, the sum of log-probabilities divided by the length."
+        aims = {(COURSE, MARIAN): 1.4, (COURSE, "CTranslate2"): 0.75}
+        can = {name: contender for name, contender in contenders.items() if name in BEAMS}
+        yield search(f"beam search, {BEAM} beams", about, "beam", can, (sizes[0], n_tokens), left_out, aims)
+    finally:
+        for contender in contenders.values():
+            contender.close()
 
 
 def search(
     title: str,
     about: str,
-    searches: dict[str, Search],
+    method: str,
+    contenders: dict[str, Apart],
     size: tuple[int, int],
-    settings: Settings,
     left_out: dict[str, str],
     aims: dict[tuple[str, str], float],
 ) -> Work:
     """The work of one kind of search, once all contenders have shown that they write the same."""
-    check(searches, size)
-    calls = {name: seconds(call, settings) for name, call in searches.items()}
+    check({name: contender.call(method) for name, contender in contenders.items()}, *size)
+    calls = {name: partial(contender.seconds, method) for name, contender in contenders.items()}
     return Work(title, about, calls, (COURSE,), left_out, amount=size[0] * size[1], things="tokens", aims=aims)
 
 
-def check(searches: dict[str, Search], size: tuple[int, int]) -> None:
+def check(written: dict[str, list[list[int]]], n: int, n_tokens: int) -> None:
     """Every sentence has its full length; those who have our weights write our tokens.
 
     One sentence in twenty may differ: two words can be so close that the order of a sum decides.
     """
-    n, n_tokens = size
-    written = {name: call() for name, call in searches.items()}
     for name, found in written.items():
         agree("lengths", {name: [len(tokens) for tokens in found]}, [n_tokens] * n)
         if name not in OTHERS:

@@ -1,8 +1,7 @@
-"""Text to measure on: a made-up language, because the project ships no large text.
+"""Sentences to score and to try things with: a made-up language, the same on every machine.
 
-What the speed of a subword tokenizer depends on is how many different words there are and how often each comes: words
-follow Zipf's law here, as in every natural text. Frequent words are short, many words share their endings. Another
-seed is another language; `python -m benchmarks bpe --text FILE` measures on a text of yours.
+Words follow Zipf's law, as in every natural text; frequent words are short, many words share their endings. Another
+seed is another language.
 """
 
 from collections.abc import Iterator

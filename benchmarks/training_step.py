@@ -4,15 +4,16 @@ The share of the peak is useful work over possible work: operations that *real* 
 the operations per second of a large matrix product in the same run. Padding that is computed along counts for nothing.
 """
 
-from collections.abc import Callable, Iterator
-from copy import deepcopy
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.engine import FASTEST, Call, LeftOut, Settings, Work, agree, gather, seconds, seeded
+from benchmarks.apart import Apart
+from benchmarks.engine import FASTEST, LeftOut, Settings, Work, agree, gather
 from benchmarks.machine import has_bfloat16
 from benchmarks.peers.marian import Marian
 from benchmarks.peers.nn_transformer import NNTransformer
@@ -28,70 +29,99 @@ from course_lib.transformer import Transformer, TransformerConfig
 SMALL = TransformerConfig(vocab_size=200, d_model=64, n_heads=4, d_ff=128, n_layers=2, max_len=128)
 SMOOTHING, CLIP = 0.1, 1.0
 COURSE, SIMPLE, BFLOAT16 = "course", "course, simple form", "course, bfloat16"
+PEERS = {"nn.Transformer": NNTransformer, "Hugging Face Marian": Marian, "x-transformers": XTransformers}
 ABOUT = (
     "{n} sentences of {shortest} to {longest} tokens ({real:.0%} of the positions are real), d_model {c.d_model}, "
     "{c.n_heads} heads, d_ff {c.d_ff}, {c.n_layers}+{c.n_layers} layers, {c.vocab_size} words, dropout {c.dropout}, "
     "label smoothing {smoothing}, AdamW, clipped gradient. Same weights before the first step and same loss, except "
-    "for x-transformers, whose layers are others."
+    "for x-transformers, whose layers are others. Everybody has a process of its own; that of the course keeps freed "
+    "memory, as its commands do."
 )
-
-Loss = Callable[[nn.Module, Batch], Tensor]
+Sizes = tuple[int, int, int]  # sentences, their shortest length, their longest
 
 
 def works(settings: Settings) -> Iterator[Work]:
     """Three sizes; the wide one in bfloat16, too."""
     if settings.quick:
-        yield training_step("training step, tiny", TINY, settings, sizes=(6, 3, 5), bfloat16=True)
+        yield from training_step("training step, tiny", TINY, settings, sizes=(6, 3, 5), bfloat16=True)
         return
-    yield training_step("training step", MIDDLE, settings, aim=1.4)
-    yield training_step("training step, d_ff 1024", replace(MIDDLE, d_ff=1024), settings, aim=1.5, bfloat16=True)
-    yield training_step("training step, small model", SMALL, settings, sizes=(64, 6, 16), aim=1.25)
+    yield from training_step("training step", MIDDLE, settings, aim=1.4)
+    yield from training_step("training step, d_ff 1024", replace(MIDDLE, d_ff=1024), settings, aim=1.5, bfloat16=True)
+    yield from training_step("training step, small model", SMALL, settings, sizes=(64, 6, 16), aim=1.25)
 
 
 def training_step(
     title: str,
     config: TransformerConfig,
     settings: Settings,
-    sizes: tuple[int, int, int] = (128, 8, 24),
+    sizes: Sizes = (128, 8, 24),
     aim: float = 0.0,
     bfloat16: bool = False,
-) -> Work:
-    """The work of one size: `sizes` is the number of sentences and their shortest and longest length."""
-    seeded(settings)
-    keep_freed_memory()  # as the commands of the course do; it helps everybody here
-    batch, ours = sentences(config, *sizes), Transformer(config)
-    makers = {COURSE: lambda: deepcopy(ours), SIMPLE: lambda: deepcopy(ours)}
-    makers |= {BFLOAT16: lambda: bfloat16_model(ours, settings)} if bfloat16 else {}
-    makers |= {
-        "nn.Transformer": lambda: NNTransformer(ours),
-        "Hugging Face Marian": lambda: Marian(ours),
-        "x-transformers": lambda: XTransformers(ours),
-    }
-    models, left_out = gather(makers)
-    losses = {
-        name: {COURSE: course_loss, SIMPLE: simple_loss, BFLOAT16: low_loss}.get(name, textbook_loss) for name in models
-    }
-    check(models, losses, batch)
+) -> Iterator[Work]:
+    """The work of one size; its processes end when the next is asked for."""
+    batch = sentences(config, *sizes)
+    names = [COURSE, SIMPLE, *([BFLOAT16] if bfloat16 else []), *PEERS]
+    contenders, left_out = gather({name: partial(trained, settings, name, config, sizes) for name in names})
     n, shortest, longest = sizes
     real = (batch.src != PAD).float().mean().item()
-    return Work(
-        title,
-        ABOUT.format(n=n, shortest=shortest, longest=longest, real=real, c=config, smoothing=SMOOTHING),
-        {name: step(model, losses[name], batch, settings) for name, model in models.items()},
-        ours=(COURSE, SIMPLE, BFLOAT16),
-        left_out=left_out,
-        amount=batch.n_tokens,
-        things="target tokens",
-        flops=useful_flops(config, batch),
-        aims={(COURSE, FASTEST): aim, (BFLOAT16, FASTEST): 2.0},
-    )
+    about = ABOUT.format(n=n, shortest=shortest, longest=longest, real=real, c=config, smoothing=SMOOTHING)
+    try:
+        check(contenders)
+        yield Work(
+            title,
+            about,
+            {name: partial(contender.seconds, "update") for name, contender in contenders.items()},
+            ours=(COURSE, SIMPLE, BFLOAT16),
+            left_out=left_out,
+            amount=batch.n_tokens,
+            things="target tokens",
+            flops=useful_flops(config, batch),
+            aims={(COURSE, FASTEST): aim, (BFLOAT16, FASTEST): 2.0},
+        )
+    finally:
+        for contender in contenders.values():
+            contender.close()
 
 
-def bfloat16_model(ours: Transformer, settings: Settings) -> Transformer:
-    """A copy of ours, where the processor can make use of it."""
-    if not (has_bfloat16() or settings.quick):
+def trained(settings: Settings, name: str, config: TransformerConfig, sizes: Sizes) -> Apart:
+    """A contender, where it can run."""
+    if name == BFLOAT16 and not (has_bfloat16() or settings.quick):
         raise LeftOut("the processor has no instructions for bfloat16")
-    return deepcopy(ours)
+    return Apart(settings, Trained, name, config, sizes)
+
+
+class Trained:
+    """A model in training, on one batch over and over. All start from the same weights, x-transformers from its own."""
+
+    def __init__(self, name: str, config: TransformerConfig, sizes: Sizes):
+        torch.manual_seed(0)
+        fast = name in (COURSE, BFLOAT16)
+        if fast:
+            keep_freed_memory()
+        self.batch, ours = sentences(config, *sizes), Transformer(config)
+        self.model = PEERS[name](ours) if name in PEERS else ours
+        self.loss = {COURSE: course_loss, SIMPLE: simple_loss, BFLOAT16: low_loss}.get(name, textbook_loss)
+        # The fused optimizer, as the course's trainer has it, or the default.
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, **({"fused": True} if fast else {}))
+
+    def count(self) -> int:
+        """Trained parameters, each once."""
+        return sum(parameter.numel() for parameter in self.model.parameters() if parameter.requires_grad)
+
+    def loss_and_gradient(self) -> dict[str, float]:
+        """The loss without dropout, and the length of its gradient by the words' matrix, the first parameter."""
+        value = self.loss(self.model.eval(), self.batch)
+        value.backward()
+        length = next(self.model.parameters()).grad.norm()
+        self.model.train().zero_grad(set_to_none=True)
+        return {"loss": value.item(), "gradient": length.item()}
+
+    def update(self) -> None:
+        """One step."""
+        self.loss(self.model, self.batch).backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
 
 
 def course_loss(model: nn.Module, batch: Batch) -> Tensor:
@@ -116,46 +146,18 @@ def textbook_loss(model: nn.Module, batch: Batch) -> Tensor:
     return F.cross_entropy(logits, batch.tgt_out.flatten(), ignore_index=PAD, label_smoothing=SMOOTHING)
 
 
-def check(models: dict[str, nn.Module], losses: dict[str, Loss], batch: Batch) -> None:
+def check(contenders: dict[str, Apart]) -> None:
     """Without dropout, models with the same weights have the same loss and the same gradient of the embedding.
 
     Of x-transformers, whose layers are others, the number of parameters is compared.
     """
-    expected, n_parameters = loss_and_gradient(models[COURSE], losses[COURSE], batch), count(models[COURSE])
-    for name, model in models.items():
+    expected = contenders[COURSE].call("loss_and_gradient")
+    for name, contender in contenders.items():
         if name == "x-transformers":
-            agree("number of parameters", {name: count(model)}, n_parameters, tolerance=0.1)
+            agree("number of parameters", {name: contender.call("count")}, contenders[COURSE].call("count"), 0.1)
             continue
-        for what, value in loss_and_gradient(model, losses[name], batch).items():
+        for what, value in contender.call("loss_and_gradient").items():
             agree(what, {name: value}, expected[what], tolerance=0.05 if name == BFLOAT16 else 1e-3)
-
-
-def loss_and_gradient(model: nn.Module, loss: Loss, batch: Batch) -> dict[str, float]:
-    """The loss without dropout, and the length of its gradient by the words' matrix, the model's first parameter."""
-    value = loss(model.eval(), batch)
-    value.backward()
-    length = next(model.parameters()).grad.norm()
-    model.train().zero_grad(set_to_none=True)
-    return {"loss": value.item(), "gradient": length.item()}
-
-
-def count(model: nn.Module) -> int:
-    """Trained parameters, each once."""
-    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
-
-
-def step(model: nn.Module, loss: Loss, batch: Batch, settings: Settings) -> Call:
-    """A call that updates the model once; with the fused optimizer, as the course's trainer has it, or the default."""
-    fused = {"fused": True} if loss in (course_loss, low_loss) else {}
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, **fused)
-
-    def update() -> None:
-        loss(model, batch).backward()
-        nn.utils.clip_grad_norm_(model.parameters(), CLIP)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-
-    return seconds(update, settings)
 
 
 def useful_flops(config: TransformerConfig, batch: Batch) -> float:

@@ -6,6 +6,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import __main__ as command
 from benchmarks import alone, attention, bleu, bpe, report, search, training_step
+from benchmarks.apart import Apart
 from benchmarks.engine import FASTEST, Disagreement, Settings, Work, gather, measure
 from benchmarks.machine import PACKAGES
 from benchmarks.peers import marian, subwords
@@ -121,6 +123,54 @@ def test_useful_operations_are_those_of_the_matrix_products():
 def test_memory_is_what_the_work_added():
     megabytes = alone.extra_memory(lambda: b"x" * (64 << 20))
     assert 60 < megabytes < 80
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library of this system has no such setting")
+def test_memory_of_attention_is_that_of_its_tensors():
+    """Twice the same, to a share of a tensor."""
+    sizes = [2, 256, 64, 2]
+    first, second = (
+        alone.alone(attention.peak_memory, threads=1, name=attention.COURSE, sizes=sizes) for _ in range(2)
+    )
+    assert first == pytest.approx(second, rel=0.2)
+
+
+def test_a_contender_apart_has_its_own_process():
+    apart = Apart(Settings(threads=1), Counting, 5)
+    try:
+        assert apart.call("add", 2) == 7
+        assert apart.call("add", 1) == 8  # it remembers
+        assert apart.call("process") != os.getpid()
+        assert 0.5 <= apart.seconds("wait", 0.5) < 5
+    finally:
+        apart.close()
+
+
+def test_what_is_missing_there_is_missing_here():
+    made, left_out = gather({"nltk": lambda: Apart(Settings(threads=1), missing)})
+    assert made == {}
+    assert left_out == {"nltk": "nltk is left out: the package nltk is not installed (make bench installs it)"}
+
+
+class Counting:
+    """An object with a memory."""
+
+    def __init__(self, start):
+        self.total = start
+
+    def add(self, number):
+        self.total += number
+        return self.total
+
+    def process(self):
+        return os.getpid()
+
+    def wait(self, seconds):
+        time.sleep(seconds)
+
+
+def missing():
+    raise ModuleNotFoundError("No module named 'nltk'", name="nltk")
 
 
 # --- contenders that compute something else are refused

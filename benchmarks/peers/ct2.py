@@ -1,12 +1,6 @@
-"""CTranslate2: an engine in C++ for translation alone. It runs our weights, in float32.
-
-It lives in a process of its own. In ours its threads and PyTorch's would share one OpenMP library, which wakes
-threads more slowly as soon as it holds more of them than there are processors: everybody would lose, we the most.
-"""
+"""CTranslate2: an engine in C++ for translation alone. It runs our weights, in float32."""
 
 import tempfile
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import torch
 from torch import Tensor, nn
@@ -22,16 +16,15 @@ SPECIALS = ["<pad>", "<s>", "</s>", "<unk>"]
 class CTranslate2:
     """A `ctranslate2.Translator` with the weights of ours. It reads and writes tokens, here the ids in letters."""
 
-    def __init__(self, ours: Transformer, threads: int):
-        import ctranslate2  # noqa: F401 (missing here, it would be missing there)
+    def __init__(self, ours: Transformer):
+        import ctranslate2
 
-        tokens = SPECIALS + [str(i) for i in range(len(SPECIALS), ours.config.vocab_size)]
-        self.process = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+        self.tokens = SPECIALS + [str(i) for i in range(len(SPECIALS), ours.config.vocab_size)]
+        self.id_of = {token: i for i, token in enumerate(self.tokens)}
+        settings = {"device": "cpu", "compute_type": "float32", "inter_threads": 1}
         with tempfile.TemporaryDirectory() as folder:
-            converted(ours, tokens).save(folder)
-            self.process.submit(load, folder, threads).result()
-        self.id_of = {token: i for i, token in enumerate(tokens)}
-        self.tokens = tokens
+            converted(ours, self.tokens).save(folder)
+            self.translator = ctranslate2.Translator(folder, intra_threads=torch.get_num_threads(), **settings)
 
     def greedy(self, src: Tensor, n_tokens: int) -> list[list[int]]:
         return self.translate(src, n_tokens, beam_size=1)
@@ -40,26 +33,10 @@ class CTranslate2:
         return self.translate(src, n_tokens, beam_size=beam_size, length_penalty=1.0)
 
     def translate(self, src: Tensor, n_tokens: int, **search) -> list[list[int]]:
-        """All sentences as one batch."""
+        """The best hypothesis of each row; all sentences are one batch."""
         rows = [[self.tokens[i] for i in row if i != PAD] for row in src.tolist()]
-        settings = {"max_batch_size": len(rows), "max_decoding_length": n_tokens, **search}
-        found = self.process.submit(translate, rows, settings).result()
-        return [[self.id_of[token] for token in tokens] for tokens in found]
-
-
-def load(folder: str, threads: int) -> None:
-    """Make the translator of this process."""
-    global translator
-    import ctranslate2
-
-    translator = ctranslate2.Translator(
-        folder, device="cpu", compute_type="float32", inter_threads=1, intra_threads=threads
-    )
-
-
-def translate(rows: list[list[str]], settings: dict) -> list[list[str]]:
-    """The best hypothesis of each row, by the translator of this process."""
-    return [result.hypotheses[0] for result in translator.translate_batch(rows, **settings)]
+        found = self.translator.translate_batch(rows, max_batch_size=len(rows), max_decoding_length=n_tokens, **search)
+        return [[self.id_of[token] for token in result.hypotheses[0]] for result in found]
 
 
 def converted(ours: Transformer, tokens: list[str]):

@@ -33,23 +33,22 @@ def word_pattern(n_characters: int) -> re.Pattern:
     Letters stand first because they are the commonest; the alternatives begin with different characters, so that the
     order between them is free (except for the last two).
     """
-    letters, numbers = character_class("L", n_characters), character_class("N", n_characters)
+    letters, numbers = character_sets("LN", n_characters)
     return re.compile(
         f" ?[{letters}]+|'(?:[sdmt]|ll|ve|re)| ?[{numbers}]+| ?[^{SPACES}{letters}{numbers}]+"
         f"|[{SPACES}]+(?![^{SPACES}])|[{SPACES}]+"
     )
 
 
-def character_class(category: str, n_characters: int) -> str:
-    """The code points of a general category ("L" letters, "N" numbers) as ranges, for a set in a pattern."""
-    ranges: list[list[int]] = []
-    for code in range(n_characters):
-        if unicodedata.category(chr(code))[0] == category:
-            if ranges and ranges[-1][1] == code - 1:
-                ranges[-1][1] = code
-            else:
-                ranges.append([code, code])
-    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+def character_sets(categories: str, n_characters: int) -> list[str]:
+    """For each general category ("L" letters, "N" numbers) its code points as ranges, for a set in a pattern.
+
+    >>> character_sets("LN", 128)
+    ['A-Za-z', '0-9']
+    """
+    all_of_them = "".join(map(unicodedata.category, map(chr, range(n_characters))))[::2]  # "Lu", "Nd" → "L", "N"
+    runs = ([run.span() for run in re.finditer(f"{category}+", all_of_them)] for category in categories)
+    return ["".join(f"{chr(start)}-{chr(stop - 1)}" for start, stop in spans) for spans in runs]
 
 
 # Sets of characters beyond 16 bits are slow to search, and few texts have one: such a text gets a pattern of its own.
