@@ -6,7 +6,6 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_lib.attention import scaled_dot_product_attention
-from course_lib.fast.linear import project
 from course_lib.multi_head import MultiHeadAttention, merge_heads, split_heads
 
 SHORT = 32
@@ -83,7 +82,7 @@ def fused_attention(
 
 
 class FusedMultiHeadAttention(MultiHeadAttention):
-    """`MultiHeadAttention` with the same parameters, one projection instead of three, and a fused kernel.
+    """`MultiHeadAttention` with the same parameters and a fused kernel.
 
     With `need_weights=True` the weights come back too, computed by the plain formula; otherwise the second result
     is None.
@@ -105,11 +104,8 @@ class FusedMultiHeadAttention(MultiHeadAttention):
         causal: bool = False,
         need_weights: bool = False,
     ) -> tuple[Float[Tensor, "batch q_len d_model"], Float[Tensor, "batch n_heads q_len k_len"] | None]:
-        if query is key and key is value:
-            q, k, v = project((self.w_q, self.w_k, self.w_v), query).chunk(3, dim=-1)
-        else:
-            q, k, v = self.w_q(query), self.w_k(key), self.w_v(value)
-        q, k, v = (split_heads(x, self.n_heads) for x in (q, k, v))
+        projected = self.w_q(query), self.w_k(key), self.w_v(value)
+        q, k, v = (split_heads(x, self.n_heads) for x in projected)
         if not need_weights:
             return self.w_o(merge_heads(fused_attention(q, k, v, mask, causal))), None
         if causal:
