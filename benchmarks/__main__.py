@@ -1,7 +1,7 @@
 """Measure the course's library side by side with what a reader would otherwise use.
 
-All contenders of a work run in this one process (or in new ones, where that is fairer), in turns, after they have shown
-that they do the same work. Read the ratios, not the seconds: seconds wander by a factor of three between machines and
+The contenders of a work take turns, in this one process or in ones of their own, where that is fairer, after they have
+shown that they do the same. Read the ratios, not the seconds: seconds wander by a factor of three between machines and
 hours. A contender whose package is missing is left out; `make bench` installs all of them.
 """
 
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--threads", type=int, default=min(2, cores()), help="for all who use several (default: 2)")
     found.add_argument("--quick", action="store_true", help="tiny sizes and two rounds")
     found.add_argument("--slow", action="store_true", help="measure contenders that take minutes, too")
-    found.add_argument("--text", type=Path, help="a UTF-8 text of 10 MB for bpe, instead of a made-up one")
+    found.add_argument("--text", type=Path, help="a UTF-8 text of 10 MB for bpe, instead of Python's own sources")
     found.add_argument("--json", type=Path, metavar="FILE", help="where the results go")
     return found
 

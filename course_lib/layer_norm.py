@@ -1,4 +1,4 @@
-"""Layer normalisation and the residual stream it keeps in range."""
+"""Layer normalization and the residual stream it keeps in range."""
 
 from collections.abc import Callable
 
@@ -15,15 +15,18 @@ def layer_norm(
 ) -> Float[Tensor, "*shape d_model"]:
     """gain · (x − mean) / √(variance + eps) + bias, with mean and variance over the features of one token.
 
-    The variance is the biased one (÷ d_model), and eps stands inside the root.
+    The variance is the biased one (÷ d_model), and eps stands inside the root. Half-precision numbers are normalized
+    in single precision: the square of 256 is already too large for float16.
     Source: Ba, Kiros and Hinton 2016, equations 3 and 4.
 
     >>> layer_norm(torch.tensor([1.0, 3.0]), gain=torch.tensor([1.0, 1.0]), bias=torch.tensor([0.0, 5.0]))
     tensor([-1.0000,  6.0000])
     """
-    mean = x.mean(dim=-1, keepdim=True)
-    variance = (x - mean).square().mean(dim=-1, keepdim=True)
-    return gain * (x - mean) / torch.sqrt(variance + eps) + bias
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    mean = wide.mean(dim=-1, keepdim=True)
+    variance = (wide - mean).square().mean(dim=-1, keepdim=True)
+    normalized = (wide - mean) / torch.sqrt(variance + eps)
+    return gain * normalized.to(x.dtype) + bias
 
 
 class LayerNorm(nn.Module):
@@ -44,7 +47,7 @@ class LayerNorm(nn.Module):
 
 
 class Residual(nn.Module):
-    """A sublayer with a way around it: x + f(x), normalised after the sum (post-norm) or before f (pre-norm).
+    """A sublayer with a way around it: x + f(x), normalized after the sum (post-norm) or before f (pre-norm).
 
     The paper's is post-norm. Pre-norm leaves the stream itself untouched, so a stack of it needs one last norm.
     Dropout acts on what f returns, never on the sum.

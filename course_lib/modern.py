@@ -11,6 +11,7 @@ from course_lib.multi_head import merge_heads, split_heads
 class RMSNorm(nn.Module):
     """gain · x / √(mean of squares + eps): layer norm without the mean and without the bias.
 
+    Half-precision numbers are normalized in single precision, lest their squares be too large.
     Source: Zhang and Sennrich 2019, equation 4.
 
     >>> RMSNorm(2)(torch.tensor([1.0, 7.0]))     # the root mean square of 1 and 7 is 5
@@ -23,7 +24,9 @@ class RMSNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
-        return self.gain * (x * torch.rsqrt(x.square().mean(dim=-1, keepdim=True) + self.eps))
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        normalized = wide * torch.rsqrt(wide.square().mean(dim=-1, keepdim=True) + self.eps)
+        return self.gain * normalized.to(x.dtype)
 
 
 def rotary_angles(

@@ -16,7 +16,8 @@ def label_smoothed_loss(
 ) -> Float[Tensor, ""]:
     """Cross-entropy against (1 - smoothing) · one-hot + smoothing · uniform, averaged over the real targets, in nats.
 
-    The uniform part is spread over the whole vocabulary, the target included, as in `F.cross_entropy`.
+    The uniform part is spread over the whole vocabulary, the target included, as in `F.cross_entropy`. Half-precision
+    logits are summed up in single precision.
     Source: Szegedy et al. 2016, section 7; Vaswani et al. 2017, section 5.4.
 
     >>> import torch
@@ -24,7 +25,7 @@ def label_smoothed_loss(
     >>> label_smoothed_loss(logits, torch.tensor([[1, PAD]]), smoothing=0.0)     # the second position is a pad
     tensor(2.2395)
     """
-    log_probs = logits.log_softmax(dim=-1)
+    log_probs = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
     target = -log_probs.gather(-1, targets[..., None])[..., 0]
     uniform = -log_probs.mean(dim=-1)
     loss = (1 - smoothing) * target + smoothing * uniform

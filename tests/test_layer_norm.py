@@ -56,6 +56,14 @@ def test_half_precision_stays_finite_and_close(dtype):
     torch.testing.assert_close(ours.float(), LayerNorm(64)(x), rtol=0.02, atol=0.03)
 
 
+def test_large_numbers_in_half_precision():
+    """The square of 300 is too large for float16: the result must not become the bias."""
+    x = torch.tensor([[-300.0, 100.0, 400.0, 5000.0]])
+    with torch.no_grad():
+        ours, expected = LayerNorm(4).half()(x.half()), LayerNorm(4)(x)
+    torch.testing.assert_close(ours.float(), expected, rtol=0.002, atol=0.002)
+
+
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_residual_follows_its_formula(norm_first):
     residual = Residual(5, dropout=0.0, norm_first=norm_first).double()

@@ -38,6 +38,14 @@ def test_rms_norm_is_not_layer_norm():
     assert_equal(RMSNorm(5, eps=1e-5)(centred), nn.LayerNorm(5, eps=1e-5)(x))
 
 
+def test_rms_norm_of_large_numbers_in_half_precision():
+    x = torch.tensor([[-300.0, 100.0, 400.0, 5000.0]])
+    with torch.no_grad():
+        ours, expected = RMSNorm(4).half()(x.half()), RMSNorm(4)(x)
+    assert ours.dtype == torch.float16
+    torch.testing.assert_close(ours.double(), expected, rtol=0.002, atol=0.002)
+
+
 @settings(max_examples=12, deadline=None)
 @given(st.sampled_from(["interleaved", "half"]), st.integers(1, 7), st.integers(0, 50))
 def test_scores_depend_on_the_distance_alone(layout, half, shift):

@@ -50,6 +50,14 @@ def test_nothing_but_pads_costs_nothing():
     assert (logits.grad == 0).all()
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_many_tokens_in_half_precision(dtype):
+    """Their losses add up to more than float16 can hold."""
+    logits, targets = torch.randn(20_000, 50), torch.randint(1, 50, (20_000,))
+    loss = label_smoothed_loss(logits.to(dtype), targets)
+    torch.testing.assert_close(loss, label_smoothed_loss(logits, targets), rtol=2e-3, atol=0)
+
+
 def test_sum_is_the_mean_times_the_real_targets():
     class Table(torch.nn.Embedding):
         def forward(self, src, tgt_in):
