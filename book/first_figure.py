@@ -20,7 +20,7 @@ from course_lib.transformer import Transformer, TransformerConfig
 
 RESULT = Path(__file__).parent / "results" / "first_figure.json"
 SECONDS, BATCH, PEAK = 220, 64, 2e-3
-SHOWN = "나리가 비행기를 탔기 때문에 혜진은 공원에서 잤다"
+SHOWN = "하준이 기차를 탔기 때문에 현경은 농장에서 감자를 심었다"
 
 
 class Words:
