@@ -92,16 +92,24 @@ def gloss(pair: Sentence, position: int) -> str:
     return f"{pair.src[position]} ({meaning})" if meaning else pair.src[position]
 
 
+def clearest_head(weights: torch.Tensor, pair: Sentence) -> int:
+    """The head of the last layer that puts most weight on the words of the same meaning."""
+    sources, targets = zip(*pair.alignment, strict=True)
+    return int(weights[-1][:, list(targets), list(sources)].sum(dim=-1).argmax())
+
+
 def result_of(model: Transformer, test: list[Sentence], words: Words) -> dict:
     """What the page needs: one sentence, its weights in thousandths, and how good the translator is."""
     right = [text == pair.tgt_text for text, pair in zip(translate(model, test, words), test, strict=True)]
     shown = next(pair for pair in test if pair.src_text == SHOWN)
+    weights = cross_attention(model, shown, words)
+    start = {"layer": len(weights) - 1, "head": clearest_head(weights, shown), "query": shown.tgt.index("because")}
     return {
         "queries": list(shown.tgt),
         "keys": [gloss(shown, position) for position in range(len(shown.src))],
         "translation": translate(model, [shown], words)[0],
-        "start": {"layer": 1, "head": 2, "query": shown.tgt.index("because")},
-        "thousandths": (cross_attention(model, shown, words) * 1000).round().int().tolist(),
+        "start": start,
+        "thousandths": (weights * 1000).round().int().tolist(),
         "training_seconds": SECONDS,
         "test_sentences": len(test),
         "exact_match_on_test": sum(right) / len(right),
