@@ -22,7 +22,7 @@ from course_lib.fast.cached import CachedTransformer
 from course_lib.fast.memory import keep_freed_memory
 from course_lib.transformer import Transformer, TransformerConfig
 
-COURSE, MARIAN = "course", "Hugging Face Marian"
+COURSE, MARIAN, CTRANSLATE2 = "course", "Hugging Face Marian", "CTranslate2"
 OTHERS = ("x-transformers",)  # with weights of their own
 BEAM = 4
 ABOUT = (
@@ -55,9 +55,9 @@ MAKERS = {
     MARIAN: lambda ours: Marian(ours).eval(),
     "x-transformers": lambda ours: XTransformers(ours).never_end().eval(),
     "nn.Transformer, no cache": lambda ours: NNTransformer(ours).eval(),
-    "CTranslate2": CTranslate2,
+    CTRANSLATE2: CTranslate2,
 }
-BEAMS = (COURSE, MARIAN, "CTranslate2")
+BEAMS = (COURSE, MARIAN, CTRANSLATE2)
 
 
 class Searching:
@@ -66,7 +66,13 @@ class Searching:
     def __init__(self, name: str, config: TransformerConfig, sizes: Sizes, n_tokens: int):
         torch.manual_seed(0)
         self.src, self.n_tokens = sentences(config, *sizes).src, n_tokens
-        self.contender = MAKERS[name](endless(Transformer(config)).eval())
+        given = {}
+        if (
+            name == CTRANSLATE2
+        ):  # the threads are for its engine: PyTorch, which only makes the weights, has to have none
+            given["threads"] = torch.get_num_threads()
+            torch.set_num_threads(1)
+        self.contender = MAKERS[name](endless(Transformer(config)).eval(), **given)
 
     def greedy(self) -> list[list[int]]:
         return self.contender.greedy(self.src, self.n_tokens)
@@ -85,7 +91,7 @@ def works(settings: Settings) -> Iterator[Work]:
     try:
         yield search("greedy search", about, "greedy", contenders, (sizes[0], n_tokens), left_out, aims)
         about += f" {BEAM} beams, the sum of log-probabilities divided by the length."
-        aims = {(COURSE, MARIAN): 1.4, (COURSE, "CTranslate2"): 0.75}
+        aims = {(COURSE, MARIAN): 1.4, (COURSE, CTRANSLATE2): 0.75}
         can = {name: contender for name, contender in contenders.items() if name in BEAMS}
         yield search(f"beam search, {BEAM} beams", about, "beam", can, (sizes[0], n_tokens), left_out, aims)
     finally:

@@ -1,4 +1,8 @@
-"""CTranslate2: an engine in C++ for translation alone. It runs our weights, in float32."""
+"""CTranslate2: an engine in C++ for translation alone. It runs our weights, in float32.
+
+Its threads and PyTorch's share one OpenMP library, which wakes threads more slowly as soon as it holds more of them
+than there are processors. So it wants a process in which PyTorch has started none.
+"""
 
 import tempfile
 
@@ -16,7 +20,7 @@ SPECIALS = ["<pad>", "<s>", "</s>", "<unk>"]
 class CTranslate2:
     """A `ctranslate2.Translator` with the weights of ours. It reads and writes tokens, here the ids in letters."""
 
-    def __init__(self, ours: Transformer):
+    def __init__(self, ours: Transformer, threads: int):
         import ctranslate2
 
         self.tokens = SPECIALS + [str(i) for i in range(len(SPECIALS), ours.config.vocab_size)]
@@ -24,7 +28,7 @@ class CTranslate2:
         settings = {"device": "cpu", "compute_type": "float32", "inter_threads": 1}
         with tempfile.TemporaryDirectory() as folder:
             converted(ours, self.tokens).save(folder)
-            self.translator = ctranslate2.Translator(folder, intra_threads=torch.get_num_threads(), **settings)
+            self.translator = ctranslate2.Translator(folder, intra_threads=threads, **settings)
 
     def greedy(self, src: Tensor, n_tokens: int) -> list[list[int]]:
         return self.translate(src, n_tokens, beam_size=1)
