@@ -20,14 +20,14 @@ from benchmarks.machine import cores, machine_class, today, versions
 RESULTS = Path(__file__).resolve().parents[1] / "book" / "results"
 TITLE = "Quality: what a training reaches"
 ABOUT = (
-    "Each row is one command, run with several seeds; [smallest to largest] stands behind the median (exact match, "
-    "alignment) or the mean (BLEU). Exact match and alignment are shares. BLEU is sacreBLEU's, cased and detokenized. "
-    "BLEU near 100 on the course's own corpus says that the translator works, and nothing about real text: that is "
-    "what the rows of Multi30k are for (German to English, test_2016_flickr, five beams). The budget is training time; "
-    "the machine is idle otherwise. The settings were chosen with these test sets in view, on one seed: read the "
-    "figures as a little kinder than new text would be."
+    "Each row is one command, `python -m course_lib.train` with the options shown, run with several seeds. Behind the "
+    "median (exact match, alignment) or the mean (BLEU) stand the smallest and the largest. Exact match and alignment "
+    "are shares. BLEU is sacreBLEU's, cased and detokenized. BLEU near 100 on the course's own corpus says that the "
+    "translator works, and nothing about real text: that is what the rows of Multi30k are for (German to English, "
+    "test_2016_flickr, five beams). The budget is training time; the machine is idle otherwise. The settings were "
+    "chosen with these test sets in view, on one seed: read the figures as a little kinder than new text would be."
 )
-COLUMNS = ["command `python -m course_lib.train …`", "seeds", "split", "exact match", "BLEU", "alignment"]
+COLUMNS = ["options", "seeds", "split", "exact match", "BLEU", "alignment"]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def rows_of(arguments: str, runs: list[dict[str, Any]]) -> list[list[str]]:
 
     >>> figures = {"exact_match": {"test": 0.9}, "bleu": {"test": 99.0}, "alignment": {}}
     >>> rows_of("--seconds 60", [figures, {**figures, "exact_match": {"test": 0.8}}])
-    [['`--seconds 60`', '2', 'test', '0.850 [0.800 to 0.900]', '99.0 [99.0 to 99.0]', '']]
+    [['`--seconds 60`', '2', 'test', '0.850 (0.800–0.900)', '99.0 (99.0–99.0)', '']]
     """
     found = []
     for split in runs[0]["bleu"] if runs else ():
@@ -110,11 +110,11 @@ def spread(values: list[float], digits: int, middle: Any) -> str:
     """The middle of some values and how far they wander.
 
     >>> spread([3.0, 1.0, 2.0], 1, median), spread([3.0], 1, median), spread([], 1, median)
-    ('2.0 [1.0 to 3.0]', '3.0', '')
+    ('2.0 (1.0–3.0)', '3.0', '')
     """
     if not values:
         return ""
-    wander = f" [{min(values):.{digits}f} to {max(values):.{digits}f}]" if len(values) > 1 else ""
+    wander = f" ({min(values):.{digits}f}–{max(values):.{digits}f})" if len(values) > 1 else ""
     return f"{middle(values):.{digits}f}{wander}"
 
 

@@ -20,7 +20,7 @@ from course_lib.transformer import Transformer, TransformerConfig
 
 RESULT = Path(__file__).parent / "results" / "first_figure.json"
 SECONDS, BATCH, PEAK = 220, 64, 2e-3
-SHOWN = "하준이 기차를 탔기 때문에 현경은 농장에서 감자를 심었다"
+SHOWN = "요리사가 사과들을 땄기 때문에 승우는 장갑을 꼈다"
 
 
 class Words:

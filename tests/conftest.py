@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -9,6 +10,7 @@ HOME = tempfile.mkdtemp(prefix="transformer-course-")
 os.environ["TRANSFORMER_COURSE_HOME"] = HOME  # a test never touches the reader's own progress
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+import pytest
 import torch
 from hypothesis import settings
 from jaxtyping import install_import_hook
@@ -29,3 +31,11 @@ settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 def pytest_unconfigure() -> None:
     shutil.rmtree(HOME, ignore_errors=True)
+
+
+@pytest.fixture
+def interruptible():
+    """Ctrl-C arrives, also where the tests run in the background of a shell, which lets processes ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -37,8 +37,8 @@ def test_a_training_is_run_kept_and_summed_up(tmp_path, training, monkeypatch):
 
 
 def test_median_mean_and_range():
-    assert learning.spread([0.5, 0.9, 0.8], 2, learning.median) == "0.80 [0.50 to 0.90]"
-    assert learning.spread([30.0, 36.0, 36.6], 1, learning.mean) == "34.2 [30.0 to 36.6]"
+    assert learning.spread([0.5, 0.9, 0.8], 2, learning.median) == "0.80 (0.50–0.90)"
+    assert learning.spread([30.0, 36.0, 36.6], 1, learning.mean) == "34.2 (30.0–36.6)"
 
 
 def test_unknown_training_is_refused(capsys):

@@ -234,6 +234,11 @@ def test_results_show_tables_and_leave_other_files(tmp_path):
     assert text == "## Speed\n\nRatios.\n\n| what | ratio |\n| --- | --- |\n| a\\|b | 1.5 |"
 
 
+def test_a_range_is_not_broken_across_lines():
+    assert page_data.cell("0.80 (0.50–0.90)") == "0.80 (0.50\u2060–\u20600.90)"
+    assert page_data.cell("masks – or not") == "masks – or not"
+
+
 # The first figure
 
 

@@ -8,7 +8,7 @@ import pytest
 from course_lib.interrupts import Interrupts
 
 
-def test_the_first_is_noted_and_the_second_raises():
+def test_the_first_is_noted_and_the_second_raises(interruptible):
     before = signal.getsignal(signal.SIGINT)
     with Interrupts() as interrupts:
         assert not interrupts.seen
@@ -19,7 +19,7 @@ def test_the_first_is_noted_and_the_second_raises():
     assert signal.getsignal(signal.SIGINT) == before
 
 
-def test_each_block_begins_anew():
+def test_each_block_begins_anew(interruptible):
     interrupts = Interrupts()
     for _ in range(2):
         with interrupts:
@@ -28,7 +28,7 @@ def test_each_block_begins_anew():
             assert interrupts.seen
 
 
-def test_nothing_changes_where_interrupts_are_ignored():
+def test_nothing_changes_where_interrupts_are_ignored(interruptible):
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with Interrupts() as interrupts:
@@ -39,7 +39,7 @@ def test_nothing_changes_where_interrupts_are_ignored():
         signal.signal(signal.SIGINT, before)
 
 
-def test_other_threads_are_left_alone():
+def test_other_threads_are_left_alone(interruptible):
     before, inside = signal.getsignal(signal.SIGINT), []
 
     def work():

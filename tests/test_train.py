@@ -87,7 +87,7 @@ def test_time_is_kept(pairs):
     assert 0.3 <= run(pairs, "--seconds", "0.3", "--beam", "1")["seconds"] < 2
 
 
-def test_stopped_with_ctrl_c_it_goes_on(pairs, tmp_path, monkeypatch, capsys):
+def test_stopped_with_ctrl_c_it_goes_on(pairs, tmp_path, monkeypatch, capsys, interruptible):
     options = ["--steps", "8", "--beam", "1", "--folder", str(tmp_path / "run")]
     update = Trainer._update
 

@@ -163,7 +163,7 @@ def interrupt_in(trainer, step, times=1):
     trainer.optimizers.step = interrupted
 
 
-def test_interrupt_lets_the_update_end_and_says_how_to_go_on(tmp_path, capsys):
+def test_interrupt_lets_the_update_end_and_says_how_to_go_on(tmp_path, capsys, interruptible):
     whole = make_trainer()
     whole.run()
     before = signal.getsignal(signal.SIGINT)
@@ -178,7 +178,7 @@ def test_interrupt_lets_the_update_end_and_says_how_to_go_on(tmp_path, capsys):
     assert [p["val_loss"] for p in trainer.state.curve] == [p["val_loss"] for p in whole.state.curve]
 
 
-def test_a_second_interrupt_stops_at_once_and_spoils_no_checkpoint(tmp_path):
+def test_a_second_interrupt_stops_at_once_and_spoils_no_checkpoint(tmp_path, interruptible):
     whole = make_trainer()
     whole.run()
     trainer = make_trainer(tmp_path, checkpoint_every=3)

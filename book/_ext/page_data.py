@@ -8,6 +8,7 @@ A results file is `chapters.json` (what `make notebooks` measured), or a table o
 """
 
 import json
+import re
 from pathlib import Path
 
 import yaml
@@ -85,10 +86,15 @@ def costs(env: BuildEnvironment, measured: dict) -> dict:
     }
 
 
+def cell(value: object) -> str:
+    """The Markdown of one cell; a range of numbers stays on one line."""
+    return re.sub(r"(?<=\d)–(?=\d)", "\u2060–\u2060", str(value).replace("|", "\\|"))
+
+
 def table(stored: dict) -> str:
     """The Markdown of one table."""
     rows = [stored["columns"], ["---"] * len(stored["columns"]), *stored["rows"]]
-    body = "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |" for row in rows)
+    body = "\n".join("| " + " | ".join(map(cell, row)) + " |" for row in rows)
     return f"## {stored['title']}\n\n{stored.get('about', '')}\n\n{body}"
 
 
