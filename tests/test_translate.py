@@ -4,6 +4,7 @@ import fcntl
 import io
 import os
 import pty
+import signal
 import subprocess
 import sys
 import termios
@@ -288,6 +289,7 @@ def own_terminal(handle):
     def take():
         os.setsid()
         fcntl.ioctl(handle, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a test in the background of a shell hands on that it is ignored
 
     return take
 
