@@ -1,7 +1,6 @@
 """One measurement in a process of its own: cold caches, its own number of threads, its own memory."""
 
 import contextlib
-import ctypes
 import json
 import os
 import subprocess
@@ -10,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from course_lib.fast.memory import M_MMAP_THRESHOLD
+from course_lib.fast.memory import M_MMAP_THRESHOLD, set_malloc
 
 ROOT = Path(__file__).resolve().parents[1]
 STATUS = Path("/proc/self/status")
@@ -69,9 +68,7 @@ def give_back_freed_memory() -> None:
 
     Left alone, glibc keeps some blocks and not others, which moves the figure by several tensors from run to run.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform.startswith("linux") else None
-    if mallopt is not None:
-        mallopt(M_MMAP_THRESHOLD, 2**16)
+    set_malloc({M_MMAP_THRESHOLD: 2**16})
 
 
 def _status(key: str) -> float:

@@ -2,7 +2,7 @@
 
 Each measurement runs in a process of its own, so that no contender finds warm caches. The course's `ByteBPE` has to
 learn the merges of the `tokenizers` library, and to give its ids; the other contenders cut words in their own ways.
-The text is one that every reader has: Python's own standard library. Of made-up words there is no natural number.
+The text is one that every reader has: Python's own standard library.
 """
 
 import sysconfig

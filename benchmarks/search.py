@@ -16,7 +16,7 @@ from benchmarks.peers.ct2 import CTranslate2
 from benchmarks.peers.marian import Marian
 from benchmarks.peers.nn_transformer import NNTransformer
 from benchmarks.peers.xtransformers import XTransformers
-from benchmarks.translators import MIDDLE, TINY, endless, sentences
+from benchmarks.translators import MIDDLE, TINY, Sizes, endless, sentences
 from course_lib.beam_search import beam_search, greedy_search
 from course_lib.fast.cached import CachedTransformer
 from course_lib.fast.memory import keep_freed_memory
@@ -31,7 +31,6 @@ ABOUT = (
     "and the same tokens, except for x-transformers, whose layers are others. Everybody has a process of its own; that "
     "of the course keeps freed memory, as its commands do."
 )
-Sizes = tuple[int, int, int]  # sentences, their shortest length, their longest
 
 
 class Course:

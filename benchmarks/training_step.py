@@ -18,7 +18,7 @@ from benchmarks.machine import has_bfloat16
 from benchmarks.peers.marian import Marian
 from benchmarks.peers.nn_transformer import NNTransformer
 from benchmarks.peers.xtransformers import XTransformers
-from benchmarks.translators import MIDDLE, TINY, sentences
+from benchmarks.translators import MIDDLE, TINY, Sizes, sentences
 from course_lib.batching import Batch
 from course_lib.fast import fast_loss
 from course_lib.fast.memory import keep_freed_memory
@@ -37,7 +37,6 @@ ABOUT = (
     "for x-transformers, whose layers are others. Everybody has a process of its own; that of the course keeps freed "
     "memory, as its commands do."
 )
-Sizes = tuple[int, int, int]  # sentences, their shortest length, their longest
 
 
 def works(settings: Settings) -> Iterator[Work]:

@@ -14,6 +14,7 @@ from course_lib.transformer import Transformer, TransformerConfig
 
 MIDDLE = TransformerConfig(vocab_size=8000, d_model=256, n_heads=8, d_ff=512, n_layers=3, max_len=128)
 TINY = TransformerConfig(vocab_size=50, d_model=16, n_heads=4, d_ff=32, n_layers=2, max_len=16)
+Sizes = tuple[int, int, int]  # sentences, their shortest length, their longest
 
 
 class Layer(NamedTuple):

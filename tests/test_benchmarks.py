@@ -127,12 +127,11 @@ def test_memory_is_what_the_work_added():
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library of this system has no such setting")
 def test_memory_of_attention_is_that_of_its_tensors():
-    """Twice the same, to a share of a tensor."""
-    sizes = [2, 256, 64, 2]
-    first, second = (
-        alone.alone(attention.peak_memory, threads=1, name=attention.COURSE, sizes=sizes) for _ in range(2)
-    )
-    assert first == pytest.approx(second, rel=0.2)
+    """The same again and again; what glibc keeps, left alone, adds a quarter and more."""
+    arguments = {"name": attention.COURSE, "sizes": [4, 256, 512, 8]}
+    found = [alone.alone(attention.peak_memory, threads=1, **arguments) for _ in range(2)]
+    assert max(found) < 1.05 * min(found)
+    assert max(found) < 17
 
 
 def test_a_contender_apart_has_its_own_process():

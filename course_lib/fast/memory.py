@@ -19,10 +19,18 @@ def keep_freed_memory() -> bool:
     >>> keep_freed_memory() in (True, False)
     True
     """
+    return set_malloc({M_MMAP_THRESHOLD: LARGEST, M_TRIM_THRESHOLD: 2**31 - 1, M_TOP_PAD: SPARE})
+
+
+def set_malloc(settings: dict[int, int]) -> bool:
+    """Set parameters of glibc's `malloc`, by their numbers; False, and nothing done, where the C library is another.
+
+    >>> set_malloc({}) in (True, False)
+    True
+    """
     if not sys.platform.startswith("linux"):
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have none
     if mallopt is None:
         return False
-    settings = ((M_MMAP_THRESHOLD, LARGEST), (M_TRIM_THRESHOLD, 2**31 - 1), (M_TOP_PAD, SPARE))
-    return all([mallopt(name, value) == 1 for name, value in settings])
+    return all([mallopt(name, value) == 1 for name, value in settings.items()])
