@@ -59,9 +59,9 @@ def with_spread(ratio: dict[str, float] | None) -> str:
     """A ratio and how far it wandered.
 
     >>> with_spread({"median": 1.5, "min": 1.42, "max": 1.61})
-    '1.50 (1.42 to 1.61)'
+    '1.50 (1.42–1.61)'
     """
-    return "{median:.2f} ({min:.2f} to {max:.2f})".format(**ratio) if ratio else ""
+    return "{median:.2f} ({min:.2f}–{max:.2f})".format(**ratio) if ratio else ""
 
 
 def text(work: dict[str, Any]) -> str:
@@ -72,7 +72,7 @@ def text(work: dict[str, Any]) -> str:
     >>> print(text({"title": "t", "about": "a", "unit": "s", "contenders": {"x": row}, "left out": []}))
     <BLANKLINE>
     t: a
-      x  2.00 s    1.00 (1.00 to 1.00)
+      x  2.00 s    1.00 (1.00–1.00)
     """
     lines = rows(work)
     width = max((len(line[1]) for line in lines), default=0)

@@ -104,8 +104,8 @@ def test_ratios_are_taken_round_by_round():
     assert ours["against"]["slower"] == {"median": 4.0, "min": 4.0, "max": 4.0, "aim": 3.0}
     assert ours["words/s"] == {"median": 10.0, "min": 1.0, "max": 10.0}
     assert found["contenders"]["slower"]["beside the fastest"]["median"] == 0.5
-    assert report.rows(found)[0] == ["w", "ours", "1.00 s", "2.00 (2.00 to 3.00)"]
-    assert "ours against peer: 2.00 (2.00 to 3.00), aim 1.5" in report.text(found)
+    assert report.rows(found)[0] == ["w", "ours", "1.00 s", "2.00 (2.00–3.00)"]
+    assert "ours against peer: 2.00 (2.00–3.00), aim 1.5" in report.text(found)
 
 
 def test_useful_operations_are_those_of_the_matrix_products():

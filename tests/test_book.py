@@ -127,6 +127,7 @@ def test_page_has_no_barrier(book, visit, name, scheme):
     page = visit(color_scheme=scheme, reduced_motion="reduce").open(book / f"{name}.html")
     assert page.evaluate("document.documentElement.dataset.theme") == scheme
     page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    assert page.evaluate("document.getAnimations().length") == 0, "moves, although the reader asked for less motion"
     options = {"resultTypes": ["violations"]}
     if scheme == "dark":
         options["runOnly"] = ["color-contrast", "link-in-text-block"]
