@@ -236,6 +236,7 @@ def test_results_show_tables_and_leave_other_files(tmp_path):
 
 def test_a_range_is_not_broken_across_lines():
     assert page_data.cell("0.80 (0.50–0.90)") == "0.80 (0.50\u2060–\u20600.90)"
+    assert page_data.cell("640 ms") == "640\u00a0ms"
     assert page_data.cell("masks – or not") == "masks – or not"
 
 
