@@ -568,7 +568,7 @@ def s_in_place(scores, mask=None):
     return torch.softmax(scores.masked_fill_(~mask, -inf), -1).nan_to_num(0.0)
 
 
-def s_renormalised_nan(scores, mask=None):
+def s_renormalized_nan(scores, mask=None):
     w = scores.softmax(-1) * mask
     return w / w.sum(-1, keepdim=True)
 
@@ -588,7 +588,7 @@ def s_log(scores, mask=None):
     (s_minus_1e9, "too-large-for-half-and-empty-row-uniform"),
     (s_minus_1e4, "empty-row-uniform"),
     (s_infinity, "empty-row-nan"),
-    (s_multiply, "zeroed-without-renormalising"),
+    (s_multiply, "zeroed-without-renormalizing"),
     (s_multiply_scores, "fills-with-zero"),
     (s_multiply_scores_and_weights, "fills-with-zero-then-zeroed"),
     (s_double, "softmax-twice"),
@@ -606,7 +606,7 @@ def s_log(scores, mask=None):
     (s_exp, "exponentials-overflow-and-empty-row-nan"),
     (s_exp_clamped, "exponentials-overflow"),
     (s_in_place, "changes-input"),
-    (s_renormalised_nan, "empty-row-nan"),
+    (s_renormalized_nan, "empty-row-nan"),
     (s_no_keepdim, None),
     (s_log, "logarithms"),
 )

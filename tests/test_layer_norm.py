@@ -39,7 +39,7 @@ def test_eps_stands_inside_the_root_and_the_variance_is_biased():
     assert_equal(layer_norm(x, one, zero, eps=3.0), torch.tensor([[-0.5, 0.5]], dtype=torch.float64), 1e-12)
 
 
-def test_a_token_is_normalised_by_itself():
+def test_a_token_is_normalized_by_itself():
     x = torch.randn(3, 5, 7)
     changed = x.clone()
     changed[1, 2] += 4.0

@@ -34,8 +34,8 @@ def test_rms_norm_equals_torch_with_gradients(shape):
 def test_rms_norm_is_not_layer_norm():
     x = torch.randn(3, 5)
     assert not torch.allclose(RMSNorm(5)(x), RMSNorm(5)(x + 1))
-    centred = x - x.mean(dim=-1, keepdim=True)
-    assert_equal(RMSNorm(5, eps=1e-5)(centred), nn.LayerNorm(5, eps=1e-5)(x))
+    centered = x - x.mean(dim=-1, keepdim=True)
+    assert_equal(RMSNorm(5, eps=1e-5)(centered), nn.LayerNorm(5, eps=1e-5)(x))
 
 
 def test_rms_norm_of_large_numbers_in_half_precision():

@@ -462,7 +462,7 @@ TARGET = Exercise(
 # masks.softmax
 
 
-def zero_then_renormalise(scores, mask):
+def zero_then_renormalize(scores, mask):
     weights = scores.softmax(dim=-1) * mask
     total = weights.sum(dim=-1, keepdim=True)
     return torch.where(total > 0, weights / total, torch.zeros_like(weights))
@@ -495,6 +495,11 @@ def _softmax_cases():
             torch.tensor([[-60.0, -61.0, 0.0]]),
             mask=torch.tensor([[True, True, False]]),
             about="what is visible lies far below what is hidden",
+        ),
+        case(
+            torch.tensor([[-150.0, -151.0, -140.0]]),
+            mask=torch.tensor([[True, True, False]]),
+            about="all scores lie far below zero",
         ),
     ]
 
@@ -553,7 +558,19 @@ SOFTMAX = Exercise(
             "zero.",
         ),
         Mistake(
-            "zeroed-without-renormalising",
+            "not-low-enough",
+            lambda scores, mask: _zeroed(_masked(scores, mask, -100.0), mask),
+            "A fill of −100 is low only beside scores that are not: visible scores of −150 lie below it. "
+            "`torch.finfo(scores.dtype).min` lies below all.",
+        ),
+        Mistake(
+            "not-low-enough-and-empty-row-uniform",
+            lambda scores, mask: _masked(scores, mask, -100.0),
+            "Two cases break it: a fill of −100 is not low beside visible scores of −150, and a row with nothing to "
+            "see becomes uniform instead of zero.",
+        ),
+        Mistake(
+            "zeroed-without-renormalizing",
             lambda scores, mask: _zeroed(scores.softmax(dim=-1), mask),
             "Hidden weights are zero, but the visible ones no longer sum to 1: hidden keys still stood in the "
             "denominator. "
@@ -679,7 +696,7 @@ SOFTMAX = Exercise(
         "Then care for the empty row.",
         "`scores.masked_fill(~mask, lowest)`, one softmax over the last axis, then `masked_fill(~mask, 0.0)`.",
     ),
-    alternatives=(zero_then_renormalise, infinity_then_nan_to_num, exponentials_by_hand),
+    alternatives=(zero_then_renormalize, infinity_then_nan_to_num, exponentials_by_hand),
     difficulty=2,
     minutes=10,
 )
@@ -1293,6 +1310,13 @@ def _repair_cases():
         case(
             *tensors(2, 3, 4, 5, seed=12), torch.tensor([[5, 0, 7, 8], [9, 4, 0, 6]]), about="a pad between two words"
         ),
+        case(
+            torch.full((1, 1, 3, 2), 10.0),
+            0.1 * _random(1, 1, 3, 2, seed=16) - 15.0,
+            _random(1, 1, 3, 2, seed=17),
+            torch.tensor([[5, 6, 0]]),
+            about="all scores lie far below zero",
+        ),
     ]
 
 
@@ -1370,6 +1394,11 @@ REPAIR = Exercise(
             "fills-with-zero",
             _masks_differently(fill=0.0),
             "Both masks are right and they arrive, but a score of 0 is no low score: exp(0) = 1. Fill with −∞.",
+        ),
+        Mistake(
+            "not-low-enough",
+            _masks_differently(fill=-100.0),
+            "Both masks are right and they arrive, but −100 is not low beside visible scores of −210. Fill with −∞.",
         ),
         Mistake(
             "weights-zeroed-after-the-softmax",

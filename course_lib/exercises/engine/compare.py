@@ -88,7 +88,7 @@ def _as_tensor(value: Any) -> Tensor | None:
 
 
 def pattern(expected: Any, got: Any, inputs: list[Any]) -> Difference | None:
-    """A mistake recognisable in any exercise: an input handed back, a transpose, a constant, a factor."""
+    """A mistake recognizable in any exercise: an input handed back, a transpose, a constant, a factor."""
     if isinstance(expected, tuple) and isinstance(got, tuple | list) and len(expected) == len(got):
         found = [pattern(e, g, inputs) for e, g in zip(expected, got, strict=True) if difference(e, g, 1e-4, 1e-5)]
         return found[0] if len(set(found)) == 1 else None
