@@ -269,28 +269,52 @@ def test_every_update_moves_at_a_positive_rate():
 
 
 WORKER = """
-import sys
+import signal, sys
+from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, {tests!r})
 import torch
 from torch import distributed
 torch.set_num_threads(1)
 distributed.init_process_group("gloo")
 from test_trainer import make_trainer, weights
-trainer = make_trainer(dropout=0.0)
-trainer.run()
-if distributed.get_rank() == 0:
-    torch.save(weights(trainer), {out!r})
+folder, rank = Path({folder!r}), distributed.get_rank()
+trainer = make_trainer(folder / "checkpoints", dropout=0.0, steps={steps})
+state = trainer.run()
+torch.save((state.step, trainer.stopped, weights(trainer)), folder / f"{{rank}}.pt")
 distributed.destroy_process_group()
 """
+
+
+def start_two_processes(folder, steps):
+    """The worker above under torchrun, in the background."""
+    script = folder / "worker.py"
+    tests = str(Path(__file__).parent)
+    script.write_text(WORKER.format(tests=tests, folder=str(folder), steps=steps), encoding="utf-8")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(script)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def test_two_processes_do_what_one_does(tmp_path):
     alone = make_trainer(dropout=0.0)
     alone.run()
-    script = tmp_path / "worker.py"
-    out = str(tmp_path / "weights.pt")
-    script.write_text(WORKER.format(tests=str(Path(__file__).parent), out=out), encoding="utf-8")
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    torch.testing.assert_close(torch.load(out), weights(alone), rtol=0, atol=1e-5)
+    process = start_two_processes(tmp_path, steps=30)
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, said[-2000:]
+    for rank in range(2):
+        torch.testing.assert_close(torch.load(tmp_path / f"{rank}.pt")[2], weights(alone), rtol=0, atol=1e-5)
+
+
+def test_two_processes_stop_after_the_same_update(tmp_path):
+    process = start_two_processes(tmp_path, steps=10**6)
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("checkpoints/*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert "Stopped after update" in said, said[-2000:]
+    (step, *_), (other, *_) = stopped = [torch.load(tmp_path / f"{rank}.pt") for rank in range(2)]
+    assert 3 <= step == other < 10**6
+    assert all(one[1] for one in stopped)
+    torch.testing.assert_close(stopped[0][2], stopped[1][2], rtol=0, atol=0)
+    assert CheckpointFolder(tmp_path / "checkpoints").load_newest("cpu")["state"]["step"] == step
