@@ -57,7 +57,7 @@ def greedy_search(
     >>> greedy_search(fake, Nothing(), batch=1, max_len=9)[0].tokens
     [4, 5]
     """
-    _check_sizes(max_len=max_len, batch=batch)
+    check_sizes(max_len=max_len, batch=batch)
     tokens = torch.full((batch, 1), BOS, device=device)
     written: list[list[int]] = [[] for _ in range(batch)]
     log_prob = [0.0] * batch
@@ -66,10 +66,13 @@ def greedy_search(
     while open_rows and len(written[open_rows[0]]) < max_len:
         logits, state = step(tokens, state)
         best, tokens = _log_probs(logits, suppress).max(dim=-1)
+        _check_numbers(best)
         still_open = []
         for row, (sentence, token, gain) in enumerate(
             zip(open_rows, tokens[:, 0].tolist(), best[:, 0].tolist(), strict=True)
         ):
+            if gain == -torch.inf:  # nothing may be written
+                continue
             log_prob[sentence] += gain
             if token == EOS:
                 finished[sentence] = True
@@ -115,7 +118,7 @@ def beam_search(
     best length it can still reach. One that reaches `max_len` tokens without EOS is given back unfinished, after
     the finished ones. Source: Wu et al. 2016, section 7, for the length normalization (in its simpler form).
     """
-    _check_sizes(max_len=max_len, batch=batch, beam_size=beam_size)
+    check_sizes(length_penalty, max_len=max_len, batch=batch, beam_size=beam_size)
     pools: list[list[Hypothesis]] = [[] for _ in range(batch)]
     rows = torch.arange(batch, device=device)
     open_ = _Open(rows, torch.zeros(batch, 1, device=device), torch.full((batch, 1, 1), BOS, device=device))
@@ -155,6 +158,7 @@ def _best_continuations(
     The best of all are among the best of each beam.
     """
     best, tokens = _log_probs(logits, suppress).topk(min(count, logits.shape[-1]), dim=-1)
+    _check_numbers(best)
     total = log_prob[..., None] + best
     per_beam = total.shape[-1]
     total, index = total.flatten(1).topk(min(count, total.shape[1] * per_beam), dim=-1)
@@ -205,7 +209,7 @@ def exhaustive_search(
 
     One sentence at a time, and tiny vocabularies only: there are vocab_size^max_len sentences.
     """
-    _check_sizes(max_len=max_len)
+    check_sizes(length_penalty, max_len=max_len)
     finished = []
     written = torch.full((1, 1, 1), BOS, device=device)
     log_prob = torch.zeros(1, 1, device=device)
@@ -233,8 +237,22 @@ def _log_probs(
     return log_probs
 
 
-def _check_sizes(**sizes: int) -> None:
+def _check_numbers(best: Tensor) -> None:
+    """NaN is larger than everything for `max` and `topk`: where there is one, it is among the best."""
+    if best.isnan().any():
+        raise ValueError("expected scores that are numbers, got NaN: look at the weights of the model")
+
+
+def check_sizes(length_penalty: float = 1.0, **sizes: int) -> None:
+    """Refuse sizes with which nothing could be written, and penalties that no number of this machine holds.
+
+    >>> check_sizes(beam_size=0)
+    Traceback (most recent call last):
+    ValueError: expected beam_size of at least 1, got 0: nothing could be written
+    """
     for name, size in sizes.items():
         least = 0 if name == "batch" else 1
         if size < least:
             raise ValueError(f"expected {name} of at least {least}, got {size}: nothing could be written")
+    if not abs(length_penalty) <= 10:
+        raise ValueError(f"expected length_penalty from -10 to 10, got {length_penalty}: 1 is usual")

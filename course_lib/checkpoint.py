@@ -3,8 +3,9 @@
 import hashlib
 import io
 import os
-import tempfile
+import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +36,15 @@ def save_checkpoint(path: str | os.PathLike, state: dict[str, Any]) -> None:
     buffer = io.BytesIO()
     torch.save(state, buffer)
     content = buffer.getvalue()
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(_MAGIC + hashlib.sha256(content).digest() + content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -87,17 +88,26 @@ class CheckpointFolder:
 
     def save(self, step: int, state: dict[str, Any]) -> None:
         """Save, then remove what is older than the newest `keep`, and what killed runs left half written."""
-        save_checkpoint(self.folder / f"step-{step:08d}.pt", state)
-        for path in [*self.paths()[: -self.keep], *self.folder.glob(".step-*.tmp")]:
+        newest = self.folder / f"step-{step:08d}.pt"
+        save_checkpoint(newest, state)
+        older = [path for path in self.paths()[: -self.keep] if path != newest]
+        for path in [*older, *self.folder.glob(".step-*.tmp")]:
             path.unlink(missing_ok=True)
 
     def load_newest(self, device: Any = "cpu") -> dict[str, Any] | None:
-        """The newest sound checkpoint, or None where there is none; says which damaged ones it passed over."""
+        """The newest sound checkpoint, or None where there is none.
+
+        A damaged one is passed over with a message, and put aside as `step-00000300.pt.damaged`.
+        """
         for path in reversed(self.paths()):
             try:
                 return load_checkpoint(path, device)
             except DamagedCheckpoint as error:
                 print(f"Passing over a checkpoint: {error}")
+                with suppress(OSError):  # the folder may be read-only, or another process was first
+                    path.rename(path.with_name(f"{path.name}.damaged"))
+            except FileNotFoundError:  # another process put it aside
+                continue
         return None
 
 
@@ -111,8 +121,9 @@ def average_weights(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
     """
     if not states:
         raise ValueError("expected at least one state_dict, got none: pass the checkpoints to average")
-    if any(state.keys() != states[0].keys() for state in states):
-        raise ValueError("expected state_dicts of one model, got different names: average checkpoints of one run")
+    shapes = [{name: tensor.shape for name, tensor in state.items()} for state in states]
+    if any(one != shapes[0] for one in shapes):
+        raise ValueError("expected state_dicts of one model, got other names or shapes: average checkpoints of one run")
     mean = {}
     for name, last in states[-1].items():
         if last.is_floating_point():

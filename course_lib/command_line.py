@@ -145,6 +145,8 @@ def explain(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         name, reason = str(error.filename), error.strerror
         return f"expected to read or write {name!r}, got {reason!r}: check the path and who may use it"
+    if isinstance(error, OSError) and error.strerror is not None:
+        return f"expected to read and write files, got {error.strerror!r}: check the disk"
     if isinstance(error, MemoryError) or _no_memory(error):
         return "expected enough memory, got less than the work takes: choose a smaller model, or smaller batches"
     return " ".join(str(error).split())

@@ -38,3 +38,4 @@ class Interrupts:
     ) -> None:
         if self.before is not None:
             signal.signal(signal.SIGINT, self.before)
+            self.before = None

@@ -158,10 +158,16 @@ def random_token_floor(loss: float, n_words: int, tolerance: float = 0.05) -> Ve
     >>> random_token_floor(0.19, n_words=10)
     FAILED: loss 0.19 is below the floor ln 10 = 2.30: the model sees the answer: mask off by one, labels not shifted?
     """
+    if n_words < 1:
+        raise ValueError(f"expected n_words of at least 1, got {n_words}: count the different random words")
     floor = math.log(n_words)
     numbers = f"the floor ln {n_words} = {floor:.2f}"
+    if not math.isfinite(loss):
+        return Verdict(False, f"loss {loss} says nothing about {numbers}: train without NaN first")
     if loss >= floor - tolerance:
-        return Verdict(True, f"loss {loss:.2f} is not below {numbers}")
+        return Verdict(
+            True, f"loss {loss:.2f} is not below {numbers}" + (" by more than chance" if loss < floor else "")
+        )
     cause = "the model sees the answer: mask off by one, labels not shifted?"
     return Verdict(False, f"loss {loss:.2f} is below {numbers}: {cause}")
 

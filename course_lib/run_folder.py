@@ -4,6 +4,7 @@
 training goes on from, `curve.json` and `curve.svg` show how it learned.
 """
 
+import hashlib
 import json
 import math
 from collections.abc import Sequence
@@ -34,8 +35,15 @@ def prepare(folder: Path, options: dict[str, Any]) -> None:
     mine = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
     if "data" in mine and Path(mine["data"]).is_file():
         mine["data"] = str(Path(mine["data"]).resolve())
+        mine["data_checksum"] = hashlib.sha256(Path(mine["data"]).read_bytes()).hexdigest()
     if CheckpointFolder(folder / "checkpoints").paths():
         before = recorded_options(folder)
+        checksums = before.pop("data_checksum", None), mine.get("data_checksum")
+        if before.get("data") == mine.get("data") and None not in checksums and len({*checksums}) > 1:
+            raise ValueError(
+                f"expected the sentences with which the training in {folder} began, got others in {mine['data']}: "
+                "put the old file back, or use another folder"
+            )
         changed = [name for name in before if name in mine and name not in FREE and before[name] != mine[name]]
         if changed:
             was, now = (_spelled({name: values[name] for name in changed}) for values in (before, mine))

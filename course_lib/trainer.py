@@ -107,8 +107,10 @@ class Trainer:
                     bar.set_description_str(self._evaluate())
         finally:
             bar.close()
-            if self.whole:
+            if self.whole and self.state.step:
                 self._save()
+        if self.interrupts.seen and not self.stopped:
+            raise KeyboardInterrupt  # it came when all updates were done: what follows is not wanted
         if self.stopped and self.rank == 0:
             goes_on = "" if self.checkpoints is None else "; run the same again to go on from here"
             print(f"Stopped after update {self.state.step}{goes_on}.")
@@ -147,14 +149,16 @@ class Trainer:
         progress = ahead / settings.steps if settings.steps else (state.seconds + 0.05) / settings.seconds
         rate = settings.learning_rate(ahead, min(progress, 1.0))
         self.optimizers.set_rate(rate)
+        self.optimizers.zero_grad()  # here, not after the step: an update that was broken off leaves gradients behind
         loss = self._forward(self._share(batch)) * (self.world / max(real, 1))
         loss.backward()
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), settings.clip)
+        parameters = list(self.model.parameters())
+        norm = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
         if not math.isfinite(float(loss.detach()) + float(norm)):
             raise NotFinite(self._where(float(loss.detach()), rate))
+        nn.utils.clip_grads_with_norm_(parameters, settings.clip, norm)
         self.whole = False
         self.optimizers.step()
-        self.optimizers.zero_grad()
         state.step, state.index, state.tokens = ahead, state.index + 1, state.tokens + real
         seconds, self.stopped = self._agreed(time.perf_counter() - begun, self.interrupts.seen)
         state.seconds += seconds
@@ -186,7 +190,7 @@ class Trainer:
         return (
             f"expected a finite loss and gradient, got loss {loss} at update {self.state.step + 1}, batch "
             f"{self.state.index} of epoch {self.state.epoch}, learning rate {rate:.2g}{first}: lower the peak rate, "
-            "lengthen the warm-up, or look at that batch; the weights are those before this update"
+            "lengthen the warm-up (in another folder), or look at that batch; the weights are those before this update"
         )
 
     @torch.no_grad()
@@ -223,7 +227,7 @@ class Trainer:
         content = self.checkpoints.load_newest(self.device) if self.checkpoints is not None else None
         if content is None:
             return
-        saved, mine = content["settings"], asdict(self.settings)
+        saved, mine = content.get("settings", {}), asdict(self.settings)
         changed = [
             name for name in mine if saved.get(name) != mine[name] and name not in ("steps", "seconds", "patience")
         ]
@@ -232,6 +236,13 @@ class Trainer:
             raise ValueError(
                 f"expected the settings of the checkpoint ({was}), got others: use the same ones, or another folder"
             )
-        self.model.load_state_dict(content["model"])
-        self.optimizers.load_state_dict(content["optimizers"])
-        self.state = TrainingState(**content["state"])
+        try:
+            self.model.load_state_dict(content["model"])
+            self.optimizers.load_state_dict(content["optimizers"])
+            self.state = TrainingState(**content["state"])
+        except (LookupError, TypeError, ValueError, RuntimeError) as error:
+            reason = " ".join(str(error).split())[:100]
+            raise ValueError(
+                f"expected a checkpoint of this model in {self.checkpoints.folder}, got another ({reason}): "
+                "use another folder"
+            ) from None

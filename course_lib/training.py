@@ -28,7 +28,7 @@ def label_smoothed_loss(
     log_probs = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
     target = -log_probs.gather(-1, targets[..., None])[..., 0]
     uniform = -log_probs.mean(dim=-1)
-    loss = (1 - smoothing) * target + smoothing * uniform
+    loss = (1 - smoothing) * target + smoothing * uniform if smoothing else target
     real = targets != PAD
     return loss.masked_fill(~real, 0.0).sum() / real.sum().clamp(min=1)
 
@@ -123,6 +123,19 @@ class TrainingSettings:
             if getattr(self, name) not in allowed:
                 wanted = " or ".join(map(repr, allowed))
                 raise ValueError(f"expected {name} {wanted}, got {getattr(self, name)!r}: choose one of them")
+        for name in ("steps", "evaluate_every", "checkpoint_every", "patience"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise ValueError(f"expected {name} of at least 1, got {getattr(self, name)}: it counts")
+        for name in ("seconds", "clip"):
+            if getattr(self, name) is not None and not getattr(self, name) > 0:
+                raise ValueError(f"expected {name} above 0, got {getattr(self, name)}: nothing would be learned")
+        share = self.schedule == "cosine"
+        if not (0 <= self.warmup < 1 if share else self.warmup >= 1):
+            wanted = "a share of the training, from 0 to below 1," if share else "a number of updates, at least 1,"
+            raise ValueError(
+                f"expected warmup to be {wanted} with schedule {self.schedule!r}, got {self.warmup}: "
+                "'cosine' warms up for a share, the other schedules for so many updates"
+            )
 
     def learning_rate(self, step: int, progress: float) -> float:
         """The rate of update `step` (from 1), when the share `progress` of the training is done."""

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.batching import pad
-from course_lib.beam_search import Hypothesis, beam_search, greedy_search
+from course_lib.beam_search import Hypothesis, beam_search, check_sizes, greedy_search
 from course_lib.bpe import BPE
 from course_lib.bpe.byte_level import ByteBPE
 from course_lib.bpe.tokenizer_files import load_tokenizer
@@ -59,6 +59,7 @@ class Translator:
         """
         if isinstance(texts, str):
             raise TypeError("expected a list of texts, got one text: write [text]")
+        check_sizes(length_penalty, beam_size=beam_size, max_len=max_len)
         self.model.eval()
         searcher = CachedTransformer(self.model) if isinstance(self.model, Transformer) else self.model
         sources = [[*ids, EOS] for ids in self.vocabulary.encode_batch(texts)]
@@ -153,5 +154,7 @@ def _by_length(rows: Sequence[Sequence[int]], max_rows: int) -> Iterator[list[in
 
 def _words_of(index: Sequence[int], mean: bool) -> Float[Tensor, "words tokens"]:
     """A matrix that adds up (or averages) the tokens of each word."""
-    words = torch.nn.functional.one_hot(torch.tensor(index, dtype=torch.long), max(index, default=-1) + 1).T.float()
+    if not index:
+        return torch.zeros(0, 0)
+    words = torch.nn.functional.one_hot(torch.tensor(index, dtype=torch.long)).T.float()
     return words / words.sum(dim=1, keepdim=True) if mean else words

@@ -46,6 +46,15 @@ def test_sizes(course):
     }
 
 
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_no_word_is_too_rare_to_be_learned(seed):
+    course = generated.course(seed=seed)
+    seen = Counter(word for sentence in course["train"] for word in sentence.tgt)
+    assert min(sum(seen[form] for form in {*forms}) for forms in NOUN_FORMS.values()) >= 20
+    for split in sorted({*course.splits} - {"held_out_names"}):
+        assert {word for sentence in course[split] for word in sentence.tgt} <= seen.keys()
+
+
 def test_no_sentence_twice_in_or_across_splits(course):
     everything = [sentence for sentences in course.splits.values() for sentence in sentences]
     assert len({sentence.src_text for sentence in everything}) == len(everything)

@@ -110,9 +110,9 @@ def course_corpus(seed: int = 0, direction: str = "ko-en", n_train: int = 20_000
 
     >>> pair = course_corpus(n_train=10)["test"][0]
     >>> pair.src_text
-    '영지가 오늘 그 나무들을 심었기 때문에 지민은 차들을 닦았다'
+    '농부들이 밤에 플루트를 불었기 때문에 지현은 마당에서 그 빨간 신발을 닦았다'
     >>> pair.tgt_text
-    'Jimin wiped cars because Yeongji planted the trees today'
+    'Jihyeon wiped the red shoes in the yard because farmers played the flute at night'
     """
     if direction not in ("ko-en", "en-ko"):
         raise ValueError(f"expected direction 'ko-en' or 'en-ko', got {direction!r}: choose the source language first")

@@ -31,6 +31,8 @@ def is_held_out(verb: Verb, noun: Noun) -> bool:
 SEEN_OBJECTS = {verb: [noun for noun in verb.objects if not is_held_out(verb, noun)] for verb in TRANSITIVE_VERBS}
 HELD_OUT = [(verb, noun) for verb in TRANSITIVE_VERBS for noun in verb.objects if is_held_out(verb, noun)]
 TAKERS = {noun: [verb for verb, objects in SEEN_OBJECTS.items() if noun in objects] for noun in NOUN.values()}
+# A noun that few verbs take is drawn more often by each of them: no word is too rare to be learned.
+OBJECTS = {verb: [noun for noun in seen for _ in range(12 // len(TAKERS[noun]))] for verb, seen in SEEN_OBJECTS.items()}
 NOUNS_OF_KIND = {kind: [noun for noun in NOUN.values() if noun.kind == kind] for kind in lexicon.NOUNS}
 # Deeper relative clauses need a person to describe, then something that is not part of the body.
 MEETING_VERBS = [verb for verb in TRANSITIVE_VERBS if all(noun.kind == "person" for noun in verb.objects)]
@@ -179,7 +181,7 @@ class Sampler:
     def objects(self, verb: Verb, with_names: bool = False) -> list[Noun]:
         if verb.stem in ("사", "팔") and self.chance(0.06):
             return COUNTED_HOMONYMS
-        return SEEN_OBJECTS[verb] + (self.names if with_names and verb.objects[0].kind == "person" else [])
+        return OBJECTS[verb] + (self.names if with_names and verb.objects[0].kind == "person" else [])
 
     def object(self, verb: Verb, noun: Noun) -> NounPhrase:
         phrase = NounPhrase(noun)
