@@ -17,7 +17,7 @@ from course_lib.tokens import BOS, EOS, PAD
 IdPair = tuple[list[int], list[int]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # tensors have no single answer to ==
 class Batch:
     """Padded ids of some sentence pairs.
 
@@ -134,7 +134,7 @@ def padding_share(batches: Iterable[Batch]) -> float:
     for batch in batches:
         filled += int(batch.src_lengths.sum() + batch.tgt_lengths.sum())
         total += batch.src.numel() + batch.tgt_out.numel()
-    return 1 - filled / total
+    return 1 - filled / total if total else 0.0
 
 
 class Position(NamedTuple):

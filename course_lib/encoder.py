@@ -1,5 +1,6 @@
 """The encoder: self-attention and a feed-forward network, in a residual stream, stacked."""
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -109,8 +110,9 @@ def masked_mean(
     >>> masked_mean(torch.tensor([[[2.0], [4.0], [99.0]]]), torch.tensor([[True, True, False]]))
     tensor([[3.]])
     """
-    total = hidden.masked_fill(~real[..., None], 0.0).sum(dim=1)
-    return total / real.sum(dim=1, keepdim=True).clamp(min=1)
+    wide = torch.promote_types(hidden.dtype, torch.float32)  # a sum of many is too large for float16
+    total = hidden.masked_fill(~real[..., None], 0.0).sum(dim=1, dtype=wide)
+    return (total / real.sum(dim=1, keepdim=True).clamp(min=1)).to(hidden.dtype)
 
 
 class Classifier(nn.Module):

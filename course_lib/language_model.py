@@ -179,7 +179,7 @@ def top_p_filter(logits: Float[Tensor, "*shape vocab_size"], p: float) -> Float[
     tensor([0.0000, 0.5000, 0.3000])
     """
     ordered, index = logits.sort(dim=-1, descending=True)
-    probs = ordered.softmax(dim=-1)
+    probs = ordered.softmax(dim=-1, dtype=torch.promote_types(ordered.dtype, torch.float32))
     before = probs.cumsum(dim=-1) - probs
     kept = ordered.masked_fill((before >= p) & (before > 0), -math.inf)
     return torch.full_like(logits, -math.inf).scatter(-1, index, kept)
@@ -204,12 +204,16 @@ def sample(
     >>> sample(fixed, None, torch.tensor([[1]]), max_len=3, top_k=1)
     tensor([[[4, 4, 4]]])
     """
-    if temperature <= 0:
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"expected top_k of at least 1, got {top_k}: one word must be left to draw")
+    if not 0 <= top_p <= 1:
+        raise ValueError(f"expected top_p from 0 to 1, got {top_p}: it is a share of the probability")
+    if not temperature > 0:
         raise ValueError(f"expected a temperature above 0, got {temperature}: for the most probable word use top_k=1")
     drawn, finished = [tokens], torch.zeros_like(tokens, dtype=torch.bool)
     while len(drawn) <= max_len and not finished.all():
         logits, state = step(tokens, state)
-        logits = logits / temperature
+        logits = logits.to(torch.promote_types(logits.dtype, torch.float32)) / temperature
         if top_k is not None:
             logits = top_k_filter(logits, top_k)
         if top_p < 1:

@@ -42,7 +42,8 @@ def rotary_angles(
     """
     if d_k % 2:
         raise ValueError(f"expected an even d_k, got {d_k}: rotation acts on pairs of features")
-    return positions[:, None] * base ** (-torch.arange(0, d_k, 2, device=positions.device) / d_k)
+    wide = torch.promote_types(torch.get_default_dtype(), torch.float32)  # half precision cannot count beyond 256
+    return positions[:, None] * base ** (-torch.arange(0, d_k, 2, device=positions.device, dtype=wide) / d_k)
 
 
 def rotate(
@@ -91,7 +92,7 @@ class SwiGLU(nn.Module):
 
 
 class GroupedQueryAttention(nn.Module):
-    """Multi-head attention in which n_heads / n_kv_heads neighbouring query heads share one head of keys and values.
+    """Multi-head attention in which n_heads / n_kv_heads neighboring query heads share one head of keys and values.
 
     n_kv_heads = n_heads is multi-head attention, 1 is multi-query attention; the cache shrinks by the ratio. `angles`
     (see `rotary_angles`) turn queries and keys. `cache` holds keys and values of earlier tokens; the third result is
@@ -105,7 +106,7 @@ class GroupedQueryAttention(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int, n_kv_heads: int, layout: str = "half"):
         super().__init__()
-        if d_model % n_heads or n_heads % n_kv_heads:
+        if min(n_heads, n_kv_heads) < 1 or d_model % n_heads or n_heads % n_kv_heads:
             raise ValueError(
                 f"expected d_model divisible by n_heads and n_heads by n_kv_heads, got {d_model}, {n_heads} and "
                 f"{n_kv_heads}: every key-value head serves n_heads / n_kv_heads query heads"

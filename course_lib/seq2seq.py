@@ -29,7 +29,7 @@ class GRUEncoder(nn.Module):
     """A GRU that reads the sentence in both directions and never reads a pad.
 
     Returns the vectors of all tokens (zeros at pads) and one for the sentence: the last states of both directions.
-    `lengths` counts the real tokens, which come first in every row.
+    `lengths` counts the real tokens, which come first in every row; an empty row is read as one pad.
     Source: Cho et al. 2014 (GRU); Bahdanau et al. 2015, section 3.2 (both directions).
 
     >>> outputs, last = GRUEncoder(d_model=4)(torch.randn(2, 5, 4), lengths=torch.tensor([5, 3]))

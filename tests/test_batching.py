@@ -158,3 +158,10 @@ def test_every_source_of_pairs_gives_the_same_type():
     tokenizer = BPE.train([s.tgt_text for s in sentences], 10)
     batch = Batches(encode_pairs(sentences, tokenizer), 5000)(0)[0]
     assert Counter(tokenizer.decode(ids.tolist()) for ids in batch.tgt_out) == Counter(s.tgt_text for s in sentences)
+
+
+def test_batches_can_be_compared_and_searched():
+    one, other = make_batch([([7], [5])]), make_batch([([7], [5])])
+    assert one in [other, one]
+    assert one != other
+    assert padding_share([]) == 0

@@ -269,3 +269,33 @@ def test_equal_to_hugging_face_generate(beam_size, alpha, exact):
             assert [*mine.tokens, EOS] == row[: mine.length]
             compared += 1
     assert compared >= 6
+
+
+@pytest.mark.parametrize("penalty", [-1000.0, 1000.0, float("nan")])
+def test_penalties_that_no_number_holds_are_refused(penalty):
+    model = random_model(6)
+    with pytest.raises(ValueError, match="expected length_penalty from -10 to 10, got"):
+        beam_search(model.step, model.start(), 1, 2, max_len=3, length_penalty=penalty)
+    with pytest.raises(ValueError, match="expected length_penalty from -10 to 10, got"):
+        exhaustive_search(model.step, model.start(), max_len=2, length_penalty=penalty)
+
+
+def test_scores_that_are_not_numbers_are_refused():
+    model = random_model(6)
+
+    def broken(tokens, state):
+        logits, state = model.step(tokens, state)
+        return logits.index_fill(-1, torch.tensor([4]), torch.nan), state
+
+    for search in (
+        lambda: greedy_search(broken, model.start(), 1, max_len=3),
+        lambda: beam_search(broken, model.start(), 1, 2, max_len=3),
+    ):
+        with pytest.raises(ValueError, match="expected scores that are numbers, got NaN"):
+            search()
+
+
+def test_greedy_writes_nothing_where_nothing_may_be_written():
+    model = random_model(6)
+    (found,) = greedy_search(model.step, model.start(), 1, max_len=3, suppress=range(6))
+    assert found == ([], 0.0, False)

@@ -1,5 +1,6 @@
 """BPE: by hand, the fast form against the plain one, and against `tokenizers` and `tiktoken`."""
 
+import inspect
 import json
 import random
 import subprocess
@@ -427,6 +428,14 @@ def test_their_file_with_an_unknown_token(tmp_path):
         ({}, {"type": "Unigram"}, "expected a BPE model in .*, got Unigram: course_lib would encode otherwise"),
         ({}, {"dropout": 0.1}, "expected a model without 'dropout' in .*, got 0.1"),
         ({}, {"fuse_unk": True}, "expected a model without 'fuse_unk'"),
+        ({"truncation": {"max_length": 9}}, {}, "expected no truncation in .*, got {'max_length': 9}"),
+        ({"padding": {"pad_id": 0}}, {}, "expected no padding in"),
+        ({"post_processor": {"type": "RobertaProcessing"}}, {}, "expected no post-processor that adds tokens"),
+        ({"added_tokens": [{"content": "a", "id": 9, "special": False}]}, {}, "expected no added tokens but special"),
+        ({"added_tokens": [{"id": 9}]}, {}, "expected added tokens with their text as 'content'"),
+        ({}, {"vocab": {b: i for i, b in enumerate(BYTES)}}, "expected all 256 byte tokens and byte_fallback"),
+        ({}, {"vocab": {BYTES[0]: 0, "<unk>": 1}, "unk_token": "<unk>"}, "expected all 256 byte tokens"),
+        ({}, {"vocab": {"a": 0, "<unk>": 1}, "merges": []}, "expected unk_token '<unk>' in .*, got None"),
         ({}, {"end_of_word_suffix": "@@"}, "expected ByteLevel, or words split at spaces with the suffix '</w>'"),
         ({"normalizer": {"type": "NFC"}}, {}, "expected no normalizer in .*, got {'type': 'NFC'}"),
         ({"pre_tokenizer": {"type": "Whitespace"}}, {}, "expected ByteLevel, or words split at spaces"),
@@ -443,7 +452,11 @@ def test_their_file_with_an_unknown_token(tmp_path):
         ({}, {"vocab": {"a": 0}, "merges": []}, "expected 256 byte tokens"),
         (
             {},
-            {"vocab": {t: i for i, t in enumerate(IMITATION)}, "merges": ["< /", "</ w", "</w >"]},
+            {
+                "vocab": {t: i for i, t in enumerate(IMITATION)},
+                "merges": ["< /", "</ w", "</w >"],
+                "unk_token": "<unk>",
+            },
             "keep '</w>'",
         ),
     ],
@@ -473,3 +486,19 @@ def test_the_library_needs_none_of_the_others():
         blocked + "import course_lib.bpe.tokenizer_files, course_lib.bleu, course_lib.chrf, course_lib.corpus.multi30k"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("largest", range(88, 96))
+def test_any_id_may_stand_before_the_bytes(largest):
+    """Ids become characters inside; some of them mean something in a regular expression."""
+    text = "a <b> <b> <b> - ]x<y"
+    ours, plain = (BPE.train([text] * 3, 9, {"<mask>": i}) for i in (largest, 1000))
+    assert ours.merges == plain.merges
+    assert ours.decode(ours.encode(text)) == text
+
+
+def test_special_tokens_have_names_of_their_own():
+    with pytest.raises(ValueError, match="expected special tokens with names of their own, got '_'"):
+        ByteBPE.train(["a_b a_b"], 1, {"<pad>": 0, "_": 1})
+    with pytest.raises(TypeError, match="expected a ByteBPE, got a BPE: tiktoken knows bytes alone"):
+        inspect.unwrap(tiktoken_arguments)(BPE.train(["a"], 0))

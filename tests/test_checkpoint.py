@@ -62,6 +62,8 @@ def test_newest_sound_checkpoint_is_used(tmp_path, capsys):
         folder.save(step, {"step": step})
     folder.paths()[-1].write_bytes(b"torn")
     assert folder.load_newest() == {"step": 2}
+    assert [path.name for path in folder.paths()] == ["step-00000001.pt", "step-00000002.pt"]
+    assert (tmp_path / "step-00000003.pt.damaged").read_bytes() == b"torn"
     assert (
         "Passing over a checkpoint: expected a checkpoint of this course, got step-00000003.pt"
         in capsys.readouterr().out
@@ -89,5 +91,22 @@ def test_average_of_weights():
     models[0].load_state_dict(mean)
     with pytest.raises(ValueError, match="expected at least one state_dict, got none"):
         average_weights([])
-    with pytest.raises(ValueError, match="expected state_dicts of one model, got different names"):
+    with pytest.raises(ValueError, match="expected state_dicts of one model, got other names or shapes"):
         average_weights([{"a": torch.ones(1)}, {"b": torch.ones(1)}])
+    with pytest.raises(ValueError, match="got other names or shapes: average checkpoints of one run"):
+        average_weights([{"a": torch.ones(1)}, {"a": torch.ones(2)}])
+
+
+def test_a_new_checkpoint_stays_beside_damaged_ones_with_larger_numbers(tmp_path):
+    for step in (100, 200, 300):
+        (tmp_path / f"step-{step:08d}.pt").write_bytes(b"torn")
+    folder = CheckpointFolder(tmp_path)
+    folder.save(10, {"step": 10})
+    assert folder.load_newest() == {"step": 10}
+
+
+def test_others_may_read_a_checkpoint(path):
+    save_checkpoint(path, {"step": 3})
+    beside = path.with_name("beside")
+    beside.touch()
+    assert path.stat().st_mode == beside.stat().st_mode

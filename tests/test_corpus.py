@@ -453,3 +453,13 @@ def test_any_file_is_read_or_refused(tmp_path_factory, data):
 def test_words_and_text_are_the_same_thing(src, tgt):
     pair = Sentence(tuple(src.split(" ")), tuple(tgt.split(" ")))
     assert (pair.src_text, pair.tgt_text) == (src, tgt)
+
+
+@pytest.mark.parametrize("held_out", [-0.1, 0.5, 5, float("nan")])
+def test_a_share_that_leaves_nothing_to_train_on_is_refused(held_out, tmp_path):
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"a{i}\tb{i}\n" for i in range(100)))
+    with pytest.raises(ValueError, match=r"expected held_out from 0 to below 0\.5, got"):
+        read_pairs(path, held_out=held_out)
+    sizes = [len(read_pairs(path, held_out=0.49)[split]) for split in ("train", "val", "test")]
+    assert sizes == [2, 49, 49]

@@ -131,3 +131,9 @@ def test_the_two_poolings_differ_and_every_parameter_learns():
 def test_an_unknown_pooling_is_refused():
     with pytest.raises(ValueError, match="expected pooling 'cls' or 'mean', got 'max': choose one of the two"):
         classifier("max")
+
+
+def test_mean_of_many_in_half_precision():
+    hidden = torch.full((1, 1000, 1), 100.0, dtype=torch.float16)
+    mean = masked_mean(hidden, torch.ones(1, 1000, dtype=torch.bool))
+    assert (mean.item(), mean.dtype) == (100.0, torch.float16)

@@ -1,6 +1,7 @@
 """The fast forms against the simple ones and against torch's own, outputs and gradients, in float64."""
 
 import dataclasses
+import inspect
 
 import pytest
 import torch
@@ -290,3 +291,48 @@ def test_fused_multi_head_attention_equals_the_simple_one(form, bias):
     expected, weights = simple(x, x, x, mask & causal)
     assert_equal(fused(x, x, x, mask, causal=True)[0], expected)
     assert_equal(fused(x, x, x, mask, causal=True, need_weights=True)[1], weights)
+
+
+def test_what_the_simple_attention_refuses_is_refused(monkeypatch):
+    """The annotations would speak first, so these call the functions beneath them."""
+    monkeypatch.setattr(fast_attention, "scaled_dot_product_attention", inspect.unwrap(scaled_dot_product_attention))
+    attend = inspect.unwrap(fused_attention)
+    q, k, v = torch.ones(1, 1, 40, 4), torch.ones(1, 1, 50, 4)[:, :, :40], torch.ones(1, 1, 50, 4)
+    with pytest.raises(ValueError, match="expected one value for each of the 40 keys, got 50"):
+        attend(q, k, v)
+    with pytest.raises(ValueError, match="expected keys of width d_k = 4, got 3"):
+        attend(q, k[..., :3], v[:, :, :40])
+    with pytest.raises(TypeError):
+        attend(q, k, v[:, :, :40], torch.ones(40, 40))
+    attention = FusedMultiHeadAttention(d_model=4, n_heads=2)
+    for need_weights in (False, True):
+        with pytest.raises(ValueError, match="expected as many queries as keys with causal=True, got 3 and 5"):
+            attention(*(torch.ones(1, n, 4) for n in (3, 5, 5)), causal=True, need_weights=need_weights)
+
+
+@pytest.mark.parametrize("n", [5, fast_attention.SHORT, fast_attention.SHORT + 1])
+@pytest.mark.parametrize("mask_of", [lambda n: torch.arange(n) < 4, lambda n: torch.tensor(True)])
+def test_masks_with_few_axes(n, mask_of):
+    q, k, v = torch.randn(3, 2, n, 4, generator=torch.Generator().manual_seed(0))
+    expected, _ = scaled_dot_product_attention(q, k, v, mask_of(n))
+    torch.testing.assert_close(fused_attention(q, k, v, mask_of(n)), expected)
+
+
+def test_many_tokens_in_half_precision():
+    """In bfloat16 a sum of thousands of losses of ln V would stand still."""
+    generator = torch.Generator().manual_seed(0)
+    hidden, weight = (torch.randn(n, 8, generator=generator).bfloat16() for n in (8000, 3000))
+    targets = torch.randint(3000, (8000,), generator=generator)
+    weight.requires_grad_()
+    wide = weight.detach().float().requires_grad_()
+    loss, expected = linear_cross_entropy(hidden, weight, targets), linear_cross_entropy(hidden.float(), wide, targets)
+    torch.testing.assert_close(loss, expected, rtol=1e-3, atol=0)
+    loss.backward()
+    expected.backward()
+    assert (weight.grad.float() - wide.grad).norm() / wide.grad.norm() < 0.01
+
+
+def test_targets_of_another_length_are_refused():
+    model = Transformer(TransformerConfig(vocab_size=11, d_model=8, n_heads=2, d_ff=16, n_layers=1))
+    with pytest.raises(ValueError, match=r"expected tgt_in and tgt_out of one shape, got \(1, 1\) and \(1, 3\)"):
+        inspect.unwrap(packed_loss)(model, torch.tensor([[5]]), torch.tensor([[1]]), torch.tensor([[5, 6, 2]]))

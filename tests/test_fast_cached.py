@@ -153,3 +153,13 @@ def test_an_empty_batch_passes():
     logits, state = cached.step(torch.zeros(0, 1, dtype=torch.long), cached.start(src))
     assert logits.shape == (0, 1, 17)
     assert state.reorder(torch.zeros(0, 4, dtype=torch.long)).visible.shape == (0, 4, 1)
+
+
+def test_a_beam_that_has_seen_only_pads_mixes_nothing():
+    model = Transformer(TransformerConfig(vocab_size=11, d_model=8, n_heads=2, d_ff=16, n_layers=2)).eval().double()
+    src, cached = torch.tensor([[5, 6, EOS]]), CachedTransformer(model)
+    simple_state, state = model.start(src), cached.start(src)
+    for token in (PAD, 7, 8):
+        simple, simple_state = model.step(torch.tensor([[token]]), simple_state)
+        fast, state = cached.step(torch.tensor([[token]]), state)
+        assert_equal(fast, simple)

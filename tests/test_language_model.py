@@ -200,3 +200,23 @@ def test_a_temperature_of_nothing_is_refused(temperature):
     message = f"expected a temperature above 0, got {temperature}: for the most probable word use top_k=1"
     with pytest.raises(ValueError, match=message):
         sample(fixed, 0, torch.ones(1, 1, dtype=torch.long), 3, temperature=temperature)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"top_k": 0}, "expected top_k of at least 1, got 0"),
+        ({"top_p": 90}, "expected top_p from 0 to 1, got 90"),
+        ({"top_p": math.nan}, "expected top_p from 0 to 1, got nan"),
+        ({"temperature": math.nan}, "expected a temperature above 0, got nan"),
+    ],
+)
+def test_impossible_choices_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        sample(lambda tokens, state: (torch.zeros(1, 1, 5), state), None, torch.tensor([[1]]), max_len=1, **options)
+
+
+def test_top_p_adds_up_in_single_precision():
+    logits = torch.randn(2000, generator=torch.Generator().manual_seed(0)).bfloat16()
+    kept = [top_p_filter(x, p=0.99).isfinite().sum().item() for x in (logits, logits.float())]
+    assert kept[0] == kept[1]

@@ -175,3 +175,18 @@ def test_messages():
         GroupedQueryAttention(7, 2, 1)
     with pytest.raises(ValueError, match=f"{message} 8, 4 and 3: every key-value head serves"):
         GroupedQueryAttention(8, 4, 3)
+
+
+def test_angles_tell_positions_apart_whatever_the_default():
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        angles = rotary_angles(torch.arange(1001), d_k=4)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert angles[:, 0].tolist() == list(range(1001))
+
+
+@pytest.mark.parametrize(("n_heads", "n_kv_heads"), [(4, 0), (0, 1), (-4, -2)])
+def test_no_heads_are_refused(n_heads, n_kv_heads):
+    with pytest.raises(ValueError, match="expected d_model divisible by n_heads"):
+        GroupedQueryAttention(8, n_heads, n_kv_heads)

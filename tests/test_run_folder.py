@@ -87,3 +87,15 @@ def test_the_curve_is_data_and_a_picture(curve, tmp_path):
     assert ("no evaluation yet" in texts) == (not finite)
     if finite:
         assert f"{min(finite):.3f}" in texts
+
+
+def test_a_file_of_pairs_that_has_changed_is_refused(tmp_path):
+    pairs, run = tmp_path / "pairs.tsv", tmp_path / "run"
+    pairs.write_text("a\tb\n")
+    prepare(run, OPTIONS | {"data": str(pairs)})
+    (run / "checkpoints").mkdir()
+    save_checkpoint(run / "checkpoints" / "step-00000001.pt", {})
+    prepare(run, OPTIONS | {"data": str(pairs)})
+    pairs.write_text("a\tb\nc\td\n")
+    with pytest.raises(ValueError, match=r"expected the sentences with which the training in .* began, got others in"):
+        prepare(run, OPTIONS | {"data": str(pairs)})

@@ -237,6 +237,50 @@ def test_not_a_number_stops_and_says_where(tmp_path):
     assert weights(trainer).isfinite().all()
 
 
+def test_not_a_number_names_the_parameter_in_which_it_arose():
+    trainer = make_trainer()
+    trainer.model.output.bias.register_hook(lambda gradient: gradient * torch.nan)
+    with pytest.raises(NotFinite, match=r"first in the gradient of output\.bias \(of 1 parameters\)"):
+        trainer.run()
+
+
+def test_what_an_update_left_behind_does_not_count(tmp_path):
+    """An update that was broken off, or somebody's own backward pass, leaves gradients in the model."""
+    alone, other = make_trainer(), make_trainer()
+    alone.run()
+    other.model(torch.tensor([[3]]), torch.tensor([[4]])).sum().backward()
+    other.run()
+    torch.testing.assert_close(weights(other), weights(alone), rtol=0, atol=0)
+
+
+def test_interrupt_in_the_last_evaluation_is_not_swallowed(tmp_path, interruptible):
+    trainer = make_trainer(tmp_path)
+    evaluate = trainer._evaluate
+
+    def interrupted():
+        if trainer.state.step == 30:
+            signal.raise_signal(signal.SIGINT)
+        return evaluate()
+
+    trainer._evaluate = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        trainer.run()
+    assert CheckpointFolder(tmp_path).load_newest()["state"]["step"] == 30
+
+
+@pytest.mark.parametrize("content", [{"step": 3}, "another model"])
+def test_checkpoint_of_something_else_is_refused(content, tmp_path):
+    trainer = make_trainer(tmp_path)
+    if content == "another model":
+        trainer.run()
+        trainer = make_trainer(tmp_path)
+        trainer.model = Tiny(vocab_size=12)
+    else:
+        CheckpointFolder(tmp_path).save(3, content)
+    with pytest.raises(ValueError, match=r"expected (the settings of the checkpoint|a checkpoint of this model in)"):
+        trainer.run()
+
+
 def test_time_budget_is_kept(monkeypatch):
     clock = itertools.count(step=0.0625)  # looked at when an update begins and when it ends
     monkeypatch.setattr("course_lib.trainer.time.perf_counter", lambda: next(clock))

@@ -105,9 +105,29 @@ def test_settings_pick_the_schedule():
         ({}, "expected one of steps and seconds, got steps=None and seconds=None: name how long"),
         ({"steps": 1, "seconds": 1.0}, "expected one of steps and seconds, got steps=1 and seconds=1.0: name how long"),
         ({"steps": 1, "schedule": "linear"}, "expected schedule 'cosine' or 'inverse_sqrt' or 'noam', got 'linear'"),
+        ({"steps": 0}, "expected steps of at least 1, got 0: it counts"),
+        ({"steps": 1, "patience": 0}, "expected patience of at least 1, got 0"),
+        ({"steps": 1, "checkpoint_every": 0}, "expected checkpoint_every of at least 1, got 0"),
+        ({"seconds": 0.0}, "expected seconds above 0, got 0.0: nothing would be learned"),
+        ({"steps": 1, "clip": -1.0}, "expected clip above 0, got -1.0"),
+        ({"steps": 1, "clip": math.nan}, "expected clip above 0, got nan"),
+        (
+            {"steps": 1, "schedule": "noam"},
+            "expected warmup to be a number of updates, at least 1,",
+        ),
+        (
+            {"steps": 1, "warmup": 4000},
+            "expected warmup to be a share of the training, from 0 to",
+        ),
         ({"steps": 1, "precision": "float16"}, "expected precision 'float32' or 'bfloat16', got 'float16'"),
     ],
 )
 def test_impossible_settings_are_refused(fields, message):
     with pytest.raises(ValueError, match=message):
         TrainingSettings(**fields)
+
+
+def test_impossible_words_cost_nothing_without_smoothing():
+    logits, targets = torch.tensor([[[0.0, -torch.inf, 1.0]]]), torch.tensor([[2]])
+    expected = F.cross_entropy(logits[0], targets[0])
+    torch.testing.assert_close(label_smoothed_loss(logits, targets, smoothing=0.0), expected)

@@ -85,3 +85,16 @@ def test_alignment_counts_linked_words_only():
 
     pair = Sentence(("가", "나"), ("a", "b", "the"), alignment=((0, 0), (0, 1)))
     assert alignment_accuracy(Fixed(), [pair]) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [({"beam_size": 0}, "beam_size"), ({"length_penalty": 99}, "length_p")]
+)
+def test_impossible_searches_are_refused(options, message):
+    with pytest.raises(ValueError, match=f"expected {message}"):
+        make_translator("transformer").translate(["eins"], **options)
+
+
+@pytest.mark.parametrize(("src", "tgt", "shape"), [("", "eins", (1, 0)), ("eins", "", (0, 1)), ("", "", (0, 0))])
+def test_attention_of_nothing(src, tgt, shape):
+    assert make_translator("transformer").attention(src, tgt).shape[1:] == shape

@@ -133,8 +133,8 @@ class BPE(Subwords):
         symbols = self.spell(word)
         if MARK[0] not in word:
             return [symbols]
-        bytes_ = f"[{chr(self.vocab[BYTES[0]])}-{chr(self.vocab[BYTES[-1]])}]"
-        return re.split(bytes_, symbols)
+        first, last = (re.escape(chr(self.vocab[BYTES[i]])) for i in (0, -1))
+        return re.split(f"[{first}-{last}]", symbols)
 
     def token_bytes(self, token: str) -> bytes:
         if token in BYTES:

@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import re
+import secrets
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -162,6 +163,11 @@ class Subwords:
                 f"expected different ids from 0 to {LARGEST_ID}, got {len(every_id)} ids, {len(set(every_id))} of them "
                 "different: give every token its own id"
             )
+        if twice := sorted(self.vocab.keys() & self.specials.keys()):
+            raise ValueError(
+                f"expected special tokens with names of their own, got {twice[0]!r}, a token of the vocabulary too: "
+                "choose another name"
+            )
         for left, right in self.merges:
             if missing := [token for token in (left, right, left + right) if token not in self.vocab]:
                 raise ValueError(
@@ -181,7 +187,7 @@ def to_text(data: bytes) -> str:
 def write_json(path: str | Path, data: dict) -> None:
     """Write a file under another name, then give it its own: nobody ever reads half of it."""
     path = Path(path)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     temporary.write_text(json.dumps(data, indent=0), encoding="ascii")
     os.replace(temporary, path)
 

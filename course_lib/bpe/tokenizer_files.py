@@ -1,7 +1,8 @@
 """Tokenizers in other libraries' form: the JSON file of `tokenizers`, the arguments of `tiktoken.Encoding`.
 
 Neither library is needed here. An exported file gives the same ids; an imported one is refused if `BPE` or `ByteBPE`
-would encode differently.
+would encode its ordinary texts differently: those with single spaces between words, and with known characters at the
+ends of words where the file has no bytes.
 """
 
 from pathlib import Path
@@ -25,7 +26,8 @@ def load_tokenizer(path: str | Path) -> BPE | ByteBPE:
 def export_tokenizers(tokenizer: BPE | ByteBPE, path: str | Path) -> None:
     """Write a file for `tokenizers.Tokenizer.from_file`.
 
-    It encodes to the same ids: a `ByteBPE` every text, a `BPE` those with single spaces between words, and with known
+    It encodes to the same ids: a `ByteBPE` every text (of letters that this Python knows as such, for the two libraries
+    have Unicode tables of their own), a `BPE` those with single spaces between words, and with known
     characters at the ends of words (for others, that library writes the mark in bytes too). Special tokens are in the
     vocabulary, but their names in a text stay plain text.
     """
@@ -59,6 +61,11 @@ def import_tokenizers(path: str | Path) -> BPE | ByteBPE:
             refuse(path, f"a model without {name!r}", model[name])
     if data.get("normalizer"):
         refuse(path, "no normalizer", data["normalizer"])
+    for name in ("truncation", "padding"):
+        if data.get(name):
+            refuse(path, f"no {name}", data[name])
+    if (data.get("post_processor") or {"type": "ByteLevel"}).get("type") != "ByteLevel":
+        refuse(path, "no post-processor that adds tokens", data["post_processor"])
     kind = kind_of(data, path)
     added = data.get("added_tokens") or []
     if not isinstance(added, list) or not all(isinstance(token, dict) for token in added):
@@ -66,8 +73,14 @@ def import_tokenizers(path: str | Path) -> BPE | ByteBPE:
     for token in added:
         if any(token.get(name) for name in ("single_word", "lstrip", "rstrip")):
             refuse(path, "added tokens that take no spaces", token)
+        if token.get("special") is False:
+            refuse(path, "no added tokens but special ones", token)
+        if not isinstance(token.get("content"), str):
+            refuse(path, "added tokens with their text as 'content'", token)
     specials = {token.get("content"): token.get("id") for token in added}
     vocab, merges, specials = checked_model(model.get("vocab"), model.get("merges"), specials)
+    if kind is BPE:
+        check_unknown(model, vocab, specials, path)
     made = {left + right for left, right in merges} | ordinary_tokens(kind, vocab)
     specials |= {token: i for token, i in vocab.items() if token not in made}
     return kind({token: i for token, i in vocab.items() if token not in specials}, merges, specials)
@@ -89,6 +102,15 @@ def kind_of(data: dict, path: str | Path) -> type[BPE | ByteBPE]:
     return BPE
 
 
+def check_unknown(model: dict, vocab: dict[str, int], specials: dict[str, int], path: str | Path) -> None:
+    """Refuse a file that treats characters without a token otherwise than `BPE`: bytes where there are, else <unk>."""
+    bytes_there = sum(byte in vocab for byte in BYTES)
+    if bytes_there not in (0, 256) or (bytes_there and not model.get("byte_fallback")):
+        refuse(path, "all 256 byte tokens and byte_fallback, or no bytes", f"{bytes_there} byte tokens")
+    if not bytes_there and "<unk>" in vocab | specials and model.get("unk_token") != "<unk>":
+        refuse(path, "unk_token '<unk>'", model.get("unk_token"))
+
+
 def ordinary_tokens(kind: type[BPE | ByteBPE], vocab: dict[str, int]) -> set[str]:
     """Tokens that text may start from before any merge; what is neither these nor merged is a special token."""
     if kind is ByteBPE:
@@ -108,9 +130,11 @@ def refuse(path: str | Path, expected: str, got: object) -> None:
 def tiktoken_arguments(tokenizer: ByteBPE, name: str = "course_lib") -> dict:
     """Keyword arguments for `tiktoken.Encoding`, which then encodes to the same ids.
 
-    That library joins any two pieces that spell a token, whichever merge made it; where several merges spell the same
-    token, the ids may differ.
+    That library joins any two pieces that spell a token, whichever merge made it, in the order of the ids: the same as
+    here for what `ByteBPE.train` learned, if no two merges spell the same token.
     """
+    if not isinstance(tokenizer, ByteBPE):
+        raise TypeError(f"expected a ByteBPE, got a {type(tokenizer).__name__}: tiktoken knows bytes alone")
     ranks = {tokenizer.token_bytes(token): i for token, i in tokenizer.vocab.items()}
     return {
         "name": name,

@@ -203,6 +203,8 @@ def read_pairs(
             )
         src, tgt = (tgt, src) if swap else (src, tgt)
         by_source.setdefault(src, []).append(tgt)
+    if not 0 <= held_out < 0.5:
+        raise ValueError(f"expected held_out from 0 to below 0.5, got {held_out}: val and test take that share each")
     sources = list(by_source)
     Random(seed).shuffle(sources)
     n = round(len(sources) * held_out)

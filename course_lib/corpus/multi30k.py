@@ -165,9 +165,9 @@ def fetch(url: str, path: Path, checksum: str, timeout: float) -> None:
             receive(url, part, timeout)
         except urllib.error.HTTPError as error:
             reason = f"HTTP {error.code} {error.reason}"
-            part.unlink(missing_ok=True)
-            if error.code != 416:  # 416: the .part file is as long as the real one, or longer
+            if error.code != 416:
                 break
+            part.unlink(missing_ok=True)  # it is as long as the real one, or longer
         except (OSError, HTTPException) as error:
             reason = str(getattr(error, "reason", error)) or type(error).__name__
         else:

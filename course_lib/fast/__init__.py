@@ -220,6 +220,11 @@ def fast_loss(
     """
     if reduction not in ("mean", "sum"):
         raise ValueError(f"expected reduction 'mean' or 'sum', got {reduction!r}: choose one of the two")
+    if tgt_in.shape != tgt_out.shape:
+        raise ValueError(
+            f"expected tgt_in and tgt_out of one shape, got {tuple(tgt_in.shape)} and {tuple(tgt_out.shape)}: "
+            "both come from one target, shifted by one"
+        )
     if ((tgt_out != PAD) & (tgt_in == PAD)).any():
         raise ValueError("expected a real token in tgt_in wherever tgt_out has one, got a pad: shift the target by one")
     source, target = Packing(src != PAD), Packing(tgt_in != PAD)

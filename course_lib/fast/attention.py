@@ -15,7 +15,8 @@ SHORT = 32
 def additive_mask(mask: Bool[Tensor, "..."], dtype: torch.dtype) -> Float[Tensor, "..."]:
     """0 where the mask is True, a huge negative number where it is False: to be added to scores.
 
-    Half the smallest number of `dtype`, not −∞: a row with nothing to see gets equal weights instead of NaN.
+    Half the smallest number of `dtype`, not −∞: a row with nothing to see gets some weights instead of NaN. It hides
+    where scores are far smaller themselves: in float16, below 32,752.
 
     >>> additive_mask(torch.tensor([True, False]), torch.float16)
     tensor([     0., -32752.], dtype=torch.float16)
@@ -38,6 +39,8 @@ def mix(
     tensor([[[1.],
              [2.]]])
     """
+    if bias is not None:
+        bias = torch.atleast_2d(bias)
     if key.device.type != "cpu" or key.shape[-2] > SHORT:
         if bias is not None:  # under autocast the queries may have a smaller range than the mask was made for
             bias = bias.clamp(min=torch.finfo(query.dtype).min / 2).to(query.dtype)
@@ -47,7 +50,7 @@ def mix(
     if causal:
         bias = additive_mask(scores.new_ones(scores.shape[-2:], dtype=torch.bool).tril(), scores.dtype)
     if bias is not None:
-        scores = scores + torch.atleast_2d(bias).mT
+        scores = scores + bias.mT
     return scores.softmax(dim=-2).mT @ value
 
 
@@ -68,17 +71,25 @@ def fused_attention(
     >>> torch.allclose(fused_attention(q, k, v, mask), scaled_dot_product_attention(q, k, v, mask)[0], atol=1e-6)
     True
     """
-    if causal and query.shape[-2] != key.shape[-2]:
-        raise ValueError(
-            f"expected as many queries as keys with causal=True, got {query.shape[-2]} and {key.shape[-2]}: "
-            "pass the rows of the causal mask that belong to these queries as mask"
-        )
+    _check(query, key, value, mask, causal)
     if causal and mask is not None:
         mask, causal = mask & mask.new_ones(query.shape[-2], query.shape[-2]).tril(), False
     if mask is None:
         return mix(query, key, value, causal=causal)
     output = mix(query, key, value, additive_mask(mask, query.dtype))
     return output.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+
+
+def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool) -> None:
+    """What the plain form refuses is refused: a kernel would read behind the end."""
+    fits = key.shape[-1] == query.shape[-1] and value.shape[-2] == key.shape[-2]
+    if not fits or (mask is not None and mask.dtype != torch.bool):
+        scaled_dot_product_attention(query, key, value, mask)  # says what is wrong
+    if causal and query.shape[-2] != key.shape[-2]:
+        raise ValueError(
+            f"expected as many queries as keys with causal=True, got {query.shape[-2]} and {key.shape[-2]}: "
+            "pass the rows of the causal mask that belong to these queries as mask"
+        )
 
 
 class FusedMultiHeadAttention(MultiHeadAttention):
@@ -108,6 +119,7 @@ class FusedMultiHeadAttention(MultiHeadAttention):
         q, k, v = (split_heads(x, self.n_heads) for x in projected)
         if not need_weights:
             return self.w_o(merge_heads(fused_attention(q, k, v, mask, causal))), None
+        _check(q, k, v, mask, causal)
         if causal:
             rows = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
             mask = rows if mask is None else mask & rows

@@ -53,7 +53,8 @@ class CacheState:
     `cross` holds keys and values of the source, once per sentence whatever the number of beams. `own` holds those of
     all tokens ever written for a sentence: one slot per step and beam. `visible` tells which slots are the history of
     which beam, so beams change places without a key or value being moved. `weights` is the cross-attention of the
-    last step, layer by layer, with the beams as they stood then. `plans` and `output` are the decoder's linear layers,
+    last step, layer by layer, with the beams as they stood then; it has a column for every real source token, in order.
+    `plans` and `output` are the decoder's linear layers,
     laid out for many small products.
 
     >>> visible = torch.eye(2, dtype=torch.bool)[None]
@@ -156,12 +157,13 @@ class CachedTransformer:
         x = x + embedding.positions.rows(state.length, state.length + 1)
         visible = torch.cat([state.visible, itself(tokens)], dim=-1)
         bias = None if visible.all() else additive_mask(visible[:, None], x.dtype)
+        blind = None if bias is None else ~visible.any(dim=-1, keepdim=True)
         all_weights = []
 
         def self_attention(y, plan, slots):
             query, key, value = heads(plan.own_qkv(y), n_heads, 3)
             mixed, _ = attend(query, *slots.append(key, value), bias)
-            return plan.own_out(mixed)
+            return plan.own_out(mixed if blind is None else mixed.masked_fill(blind, 0.0))
 
         def cross_attention(y, plan, key, value):
             (query,) = heads(plan.cross_query(y), n_heads, 1)
