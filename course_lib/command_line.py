@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 LARGEST_SEED = 2**32 - 1  # NumPy takes no larger one
+MOST_THREADS = 256  # many thousands end the process without a word
 
 EXIT_CODES = """\
 exit codes
@@ -86,6 +87,18 @@ def default_threads() -> int:
     True
     """
     return min(2, os.cpu_count() or 1)
+
+
+def add_threads(group: argparse._ActionsContainer) -> None:
+    """The option --threads, which every command has.
+
+    >>> parser = Parser("train", "Train.")
+    >>> add_threads(parser)
+    >>> parser.parse_args(["--threads", "1"]).threads
+    1
+    """
+    threads = whole(1, MOST_THREADS)
+    group.add_argument("--threads", type=threads, default=default_threads(), help="CPU threads (here: %(default)s)")
 
 
 def check_writable(folder: Path) -> None:

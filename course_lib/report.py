@@ -1,5 +1,6 @@
 """How good a translator is: figures of every split, as data and as a table. `train` and `score` share them."""
 
+import re
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from course_lib.corpus.multi30k import multi30k
 from course_lib.translation import alignment_accuracy, exact_match
 
 NOT_TESTED = ("train", "val")  # training looked at these
+SPACES = re.compile(r"[^\S\u00a0\u2007\u202f]+")  # but no no-break spaces, which French has before "?"
 CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")  # line feeds, tabs, escapes of terminals
 
 
@@ -110,4 +112,13 @@ def one_line(text: str) -> str:
     >>> one_line("two\\n\\tdogs ")
     'two dogs'
     """
-    return " ".join(text.translate(CONTROLS).split())
+    return single_spaces(text.translate(CONTROLS))
+
+
+def single_spaces(text: str) -> str:
+    """The words of a line, joined by single spaces; spaces that do not break a line are part of a word.
+
+    >>> single_spaces(" two\\t  dogs ")
+    'two dogs'
+    """
+    return " ".join(filter(None, SPACES.split(text)))

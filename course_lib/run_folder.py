@@ -18,6 +18,7 @@ from course_lib.checkpoint import CheckpointFolder, average_weights, load_checkp
 from course_lib.command_line import check_writable
 from course_lib.translation import Translator
 
+BUILT_IN = ("course", "multi30k")  # corpora with names, also where a file has that name
 # These may change from one call to the next; whoever changes another option trains another model.
 FREE = ("steps", "seconds", "threads", "folder", "json", "beam", "length_penalty")
 
@@ -33,17 +34,14 @@ def prepare(folder: Path, options: dict[str, Any]) -> None:
     """
     check_writable(folder)
     mine = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
-    if "data" in mine and Path(mine["data"]).is_file():
+    if mine.get("data") not in (None, *BUILT_IN) and Path(mine["data"]).is_file():
         mine["data"] = str(Path(mine["data"]).resolve())
-        mine["data_checksum"] = hashlib.sha256(Path(mine["data"]).read_bytes()).hexdigest()
-    if CheckpointFolder(folder / "checkpoints").paths():
+        mine["data_checksum"] = _checksum(mine["data"])
+    if CheckpointFolder(folder / "checkpoints").paths() or (folder / "model.pt").exists():
         before = recorded_options(folder)
-        checksums = before.pop("data_checksum", None), mine.get("data_checksum")
-        if before.get("data") == mine.get("data") and None not in checksums and len({*checksums}) > 1:
-            raise ValueError(
-                f"expected the sentences with which the training in {folder} began, got others in {mine['data']}: "
-                "put the old file back, or use another folder"
-            )
+        if before.get("data") == mine.get("data"):
+            check_data(folder)
+        before.pop("data_checksum", None)
         changed = [name for name in before if name in mine and name not in FREE and before[name] != mine[name]]
         if changed:
             was, now = (_spelled({name: values[name] for name in changed}) for values in (before, mine))
@@ -52,6 +50,23 @@ def prepare(folder: Path, options: dict[str, Any]) -> None:
                 "use the same ones, or another folder"
             )
     write_json(folder / "options.json", mine)
+
+
+def check_data(folder: Path) -> None:
+    """Refuse to go on where the file of pairs is not what it was: held-out sentences would be others, too.
+
+    >>> check_data(Path("no such folder"))     # nothing was recorded
+    """
+    before = recorded_options(folder)
+    if before.get("data_checksum", "") and _checksum(before["data"]) != before["data_checksum"]:
+        raise ValueError(
+            f"expected the sentences with which the training in {folder} began, got others in {before['data']}: "
+            "put the old file back, or name another folder or file"
+        )
+
+
+def _checksum(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def recorded_options(folder: Path) -> dict[str, Any]:

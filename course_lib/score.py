@@ -11,12 +11,20 @@ import course_lib
 from course_lib.bleu import SMOOTHING, corpus_bleu, sentence_bleu
 from course_lib.bleu.tokenizers import TOKENIZERS
 from course_lib.chrf import corpus_chrf, sentence_chrf
-from course_lib.command_line import LARGEST_SEED, Parser, check_file, default_threads, number, run_command, whole
+from course_lib.command_line import (
+    LARGEST_SEED,
+    Parser,
+    add_threads,
+    check_file,
+    number,
+    run_command,
+    whole,
+)
 from course_lib.corpus import lines_of
 from course_lib.fast.memory import keep_freed_memory
 from course_lib.report import evaluate, load_corpus, table
 from course_lib.reproducible import make_reproducible
-from course_lib.run_folder import open_translator, recorded_options
+from course_lib.run_folder import check_data, open_translator, recorded_options
 
 DESCRIPTION = """\
 Score translations against references with BLEU and chrF, or a trained translator on its corpus.
@@ -55,7 +63,7 @@ def parser() -> Parser:
     group.add_argument("--lowercase", action="store_true", default=None, help="make no difference of A and a")
     group.add_argument("--smoothing", choices=SMOOTHING, help="of precisions that are 0 (default: exp)")
     group.add_argument("--smooth-value", type=number(least=0), help="of floor (default: 0.1) or add-k (default: 1)")
-    group.add_argument("--chrf-words", type=whole(0), help="n-grams of words in chrF too; 2: chrF++ (default: 0)")
+    group.add_argument("--chrf-words", type=whole(0, 9), help="n-grams of words in chrF too; 2: chrF++ (default: 0)")
     group.add_argument("--sentences", action="store_true", default=None, help="scores of every line, too")
 
     group = p.add_argument_group("model")
@@ -67,7 +75,7 @@ def parser() -> Parser:
     group.add_argument("--beam", type=whole(1), help="beam size; 1 is greedy")
     group.add_argument("--length-penalty", type=number(), help="larger: longer translations win")
     group.add_argument("--average", type=whole(1), metavar="N", help="weights: the mean of the last N checkpoints")
-    group.add_argument("--threads", type=whole(1), default=default_threads(), help="CPU threads (here: %(default)s)")
+    add_threads(group)
 
     group = p.add_argument_group("output")
     group.add_argument("--json", type=Path, help="write the figures to this file; - prints them, and nothing else")
@@ -172,6 +180,8 @@ def score_folder(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     chosen = {"data": "course", "reverse": False, "seed": 0, "beam": BEAM, "length_penalty": 1.0}
     for source in (recorded_options(options.folder), vars(options)):
         chosen |= {name: source[name] for name in chosen if source.get(name) is not None}
+    if options.data is None:
+        check_data(options.folder)
     corpus = load_corpus(chosen["data"], chosen["seed"], chosen["reverse"])
     figures = evaluate(translator, corpus, chosen["beam"], chosen["length_penalty"], options.split)
     if not figures["exact_match"]:

@@ -14,7 +14,15 @@ from torch import distributed
 from course_lib.batching import Batches, encode_pairs
 from course_lib.bpe import BPE
 from course_lib.bpe.byte_level import ByteBPE
-from course_lib.command_line import LARGEST_SEED, Parser, check_file, default_threads, number, run_command, whole
+from course_lib.command_line import (
+    LARGEST_SEED,
+    Parser,
+    add_threads,
+    check_file,
+    number,
+    run_command,
+    whole,
+)
 from course_lib.corpus import Corpus
 from course_lib.fast import fast_loss
 from course_lib.fast.memory import keep_freed_memory
@@ -93,7 +101,7 @@ def parser() -> Parser:
     group.add_argument(
         "--seed", type=whole(0, LARGEST_SEED), default=0, help="of corpus, first weights, order, dropout (default: 0)"
     )
-    group.add_argument("--threads", type=whole(1), default=default_threads(), help="CPU threads (here: %(default)s)")
+    add_threads(group)
 
     group = p.add_argument_group("output")
     group.add_argument("--folder", type=Path, help="keep translator, checkpoints and learning curve here")
@@ -130,16 +138,17 @@ def run(options: argparse.Namespace, quiet: bool = False) -> None:
     vocabulary = SUBWORDS[options.subwords].train(texts, options.merges)
     model = build(options, vocabulary.vocab_size)
     translator = Translator(model, vocabulary)
-    state = train(options, translator, corpus, quiet)
-    if quiet:
-        return
-    if options.folder:
-        translator.save(options.folder)
-        save_curve(options.folder, state.curve)
-    figures = report(options, translator, corpus, state)
-    show(figures, translator, corpus, options)
-    if options.json:
-        options.json.write_text(json.dumps(figures, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    trainer = train(options, translator, corpus, quiet)
+    if not quiet:
+        if options.folder:
+            translator.save(options.folder)
+            save_curve(options.folder, trainer.state.curve)
+        figures = report(options, translator, corpus, trainer.state)
+        show(figures, translator, corpus, options)
+        if options.json:
+            options.json.write_text(json.dumps(figures, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    if trainer.stopped:
+        raise KeyboardInterrupt  # all is kept and shown; the exit code says that the training is not at its end
 
 
 def build(options: argparse.Namespace, vocab_size: int) -> Transformer | Seq2Seq:
@@ -154,11 +163,16 @@ def build(options: argparse.Namespace, vocab_size: int) -> Transformer | Seq2Seq
     return Transformer(config).to(device)
 
 
-def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, quiet: bool) -> TrainingState:
-    """Train the translator's model on the corpus."""
+def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, quiet: bool) -> Trainer:
+    """Train the translator's model on the corpus; the trainer knows how it went."""
     pairs, val = (encode_pairs(corpus[split], translator.vocabulary) for split in ("train", "val"))
     longest = options.max_tokens - 1
     kept = [pair for pair in pairs if max(map(len, pair)) < longest]
+    if not kept:
+        raise ValueError(
+            f"expected sentences of fewer than {longest} tokens in {options.data}, got none among {len(pairs)} pairs: "
+            "raise --max-tokens, or fill the file"
+        )
     if not quiet and len(kept) < len(pairs):
         print(f"Leaving out {len(pairs) - len(kept)} pairs longer than a batch: raise --max-tokens to keep them.")
     settings = TrainingSettings(
@@ -176,7 +190,9 @@ def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, q
     val_batches = Batches(val, room, shuffle=False)(0)
     folder = options.folder / "checkpoints" if options.folder else None
     loss = fast_loss if options.model == "transformer" else plain_loss
-    return Trainer(translator.model, batches, settings, val_batches, folder, loss, quiet).run()
+    trainer = Trainer(translator.model, batches, settings, val_batches, folder, loss, quiet)
+    trainer.run()
+    return trainer
 
 
 def report(options: argparse.Namespace, translator: Translator, corpus: Corpus, state: TrainingState) -> dict[str, Any]:

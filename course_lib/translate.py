@@ -1,6 +1,7 @@
 """Translate from the command line: `python -m course_lib.translate --help`."""
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -12,9 +13,9 @@ from unicodedata import combining, east_asian_width
 from tqdm.auto import tqdm
 
 from course_lib.beam_search import Hypothesis
-from course_lib.command_line import Parser, check_file, default_threads, number, run_command, whole
+from course_lib.command_line import Parser, add_threads, check_file, number, run_command, whole
 from course_lib.fast.memory import keep_freed_memory
-from course_lib.report import one_line
+from course_lib.report import one_line, single_spaces
 from course_lib.reproducible import make_reproducible
 from course_lib.run_folder import open_translator, recorded_options
 
@@ -57,7 +58,7 @@ def parser() -> Parser:
     group.add_argument("--beam", type=whole(1), help="beam size; 1 is greedy (default: as after the training)")
     group.add_argument("--length-penalty", type=number(), default=1.0, help="larger: longer translations win")
     group.add_argument("--max-len", type=whole(1), default=200, help="tokens of a translation at most (default: 200)")
-    group.add_argument("--threads", type=whole(1), default=default_threads(), help="CPU threads (here: %(default)s)")
+    add_threads(group)
 
     group = p.add_argument_group("output")
     group.add_argument("--output", type=Path, help="write to this file instead of the standard output")
@@ -118,7 +119,7 @@ def translate_lines(
     >>> list(translate_lines(Parrot(), ["a  b", ""], options))
     ['1\\ta b\\n', '\\n']
     """
-    sources = [" ".join(line.split()) for line in lines]
+    sources = [single_spaces(line) for line in lines]
     for row, text in enumerate(sources):
         ids = translator.vocabulary.encode(text)
         if len(ids) > LONGEST:
@@ -217,7 +218,8 @@ def _spell(translator: Any, source: str, hypothesis: Hypothesis, options: argpar
 
 
 def _open_output(options: argparse.Namespace) -> BufferedIOBase:
-    if options.file != "-" and options.output.exists() and options.output.samefile(options.file):
+    source = 0 if options.file == "-" else options.file  # 0 is the standard input
+    if options.output.exists() and os.path.samestat(os.stat(source), options.output.stat()):
         raise ValueError(f"expected --output other than the file to translate, got {options.output}: name another")
     check_file(options.output)
     return open(options.output, "wb")

@@ -502,3 +502,18 @@ def test_special_tokens_have_names_of_their_own():
         ByteBPE.train(["a_b a_b"], 1, {"<pad>": 0, "_": 1})
     with pytest.raises(TypeError, match="expected a ByteBPE, got a BPE: tiktoken knows bytes alone"):
         inspect.unwrap(tiktoken_arguments)(BPE.train(["a"], 0))
+
+
+@given(st.text("abc", max_size=60), st.integers(0, 12))
+def test_long_words_are_merged_as_short_ones(word, n_merges):
+    tokenizer = BPE.train(["abc abcc babab cabba aaaa bbcab"], n_merges)
+    expected = tokenizer.encode(word)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("course_lib.bpe.fast.LONG", 0)
+        assert BPE(tokenizer.vocab, tokenizer.merges, tokenizer.specials).encode(word) == expected
+
+
+def test_a_text_without_spaces_takes_no_quadratic_time():
+    tokenizer = BPE.train(["cat"] * 3, 5)
+    ids = tokenizer.encode("\n".join(["cat"] * 50_000))
+    assert tokenizer.decode(ids) == "\n".join(["cat"] * 50_000)

@@ -9,7 +9,7 @@ import torch
 from small_run import make_run, make_translator
 
 from course_lib.checkpoint import CheckpointFolder, save_checkpoint
-from course_lib.run_folder import open_translator, prepare, recorded_options, save_curve
+from course_lib.run_folder import check_data, open_translator, prepare, recorded_options, save_curve
 
 OPTIONS = {"data": "course", "merges": 100, "d_model": 8, "seconds": 60.0, "beam": 1}
 POINT = {"step": 200, "seconds": 3.25, "tokens": 9000, "val_loss": 2.5}
@@ -99,3 +99,20 @@ def test_a_file_of_pairs_that_has_changed_is_refused(tmp_path):
     pairs.write_text("a\tb\nc\td\n")
     with pytest.raises(ValueError, match=r"expected the sentences with which the training in .* began, got others in"):
         prepare(run, OPTIONS | {"data": str(pairs)})
+    with pytest.raises(ValueError, match="put the old file back, or name another folder or file"):
+        check_data(run)
+
+
+def test_a_model_without_its_checkpoints_is_not_overwritten(tmp_path):
+    prepare(tmp_path, OPTIONS)
+    (tmp_path / "model.pt").touch()
+    prepare(tmp_path, OPTIONS)
+    with pytest.raises(ValueError, match="expected the options of the training in"):
+        prepare(tmp_path, OPTIONS | {"d_model": 16})
+
+
+def test_corpora_with_names_are_no_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "multi30k").touch()
+    prepare(tmp_path / "run", OPTIONS | {"data": "multi30k"})
+    assert recorded_options(tmp_path / "run")["data"] == "multi30k"

@@ -45,9 +45,9 @@ def pairs(tmp_path):
     return path
 
 
-def run(pairs, *options):
+def run(pairs, *options, code=0):
     figures = pairs.with_suffix(".json")
-    assert main(["--data", str(pairs), *SMALL, "--threads", "1", "--json", str(figures), *options]) == 0
+    assert main(["--data", str(pairs), *SMALL, "--threads", "1", "--json", str(figures), *options]) == code
     return json.loads(figures.read_text(encoding="utf-8"))
 
 
@@ -97,7 +97,7 @@ def test_stopped_with_ctrl_c_it_goes_on(pairs, tmp_path, monkeypatch, capsys, in
         update(self, batch)
 
     monkeypatch.setattr(Trainer, "_update", interrupted)
-    assert run(pairs, *options)["updates"] == 5
+    assert run(pairs, *options, code=130)["updates"] == 5
     assert "Stopped after update 5" in capsys.readouterr().out
     monkeypatch.setattr(Trainer, "_update", update)
     assert run(pairs, *options)["updates"] == 8
@@ -116,7 +116,8 @@ def test_ctrl_c_outside_of_training_is_quiet(pairs, monkeypatch, capsys):
         ("--seconds -1", "expected a number greater than 0, got '-1'"),
         ("--steps 1 --seconds 1", "not allowed with argument"),
         ("--beam 0", "expected a whole number of at least 1, got '0'"),
-        ("--threads 0", "expected a whole number of at least 1, got '0'"),
+        ("--threads 0", "expected a whole number from 1 to 256, got '0'"),
+        ("--threads 100000", "expected a whole number from 1 to 256, got '100000'"),
         ("--merges -1", "expected a whole number of at least 0, got '-1'"),
         ("--dropout 1", "expected a number at least 0 and less than 1, got '1'"),
         ("--model lstm", "invalid choice: 'lstm'"),
@@ -174,3 +175,8 @@ def test_help_shows_examples():
     )
     assert done.returncode == 0
     assert "torchrun" in done.stdout
+
+
+def test_sentences_longer_than_every_batch_are_refused(pairs, capsys):
+    assert main(["--data", str(pairs), "--steps", "1", "--max-tokens", "2"]) == 1
+    assert "expected sentences of fewer than 1 tokens in" in capsys.readouterr().err

@@ -20,7 +20,7 @@ from small_run import make_run, make_translator
 
 from course_lib.bpe import BPE
 from course_lib.bpe.byte_level import ByteBPE
-from course_lib.report import one_line
+from course_lib.report import one_line, single_spaces
 from course_lib.translate import LONGEST, blocks, looked_at, main
 from course_lib.translation import Translator
 
@@ -195,6 +195,24 @@ def test_a_folder_without_a_whole_translator_is_refused(damage, words, source, t
     damage(run)
     translate(run, source, code=1)
     assert words in one_error(capsys)
+
+
+def test_the_standard_input_is_not_overwritten(folder, source, capsys):
+    before, stdin = source.read_bytes(), os.dup(0)
+    with open(source, "rb") as file:
+        os.dup2(file.fileno(), 0)
+        try:
+            translate(folder, "--output", source, code=1)
+        finally:
+            os.dup2(stdin, 0)
+            os.close(stdin)
+    assert "expected --output other than the file to translate" in one_error(capsys)
+    assert source.read_bytes() == before
+
+
+def test_no_break_spaces_are_part_of_words():
+    assert single_spaces("\u3000 Ça\u00a0va\u202f? \t\x0b oui\u2028") == "Ça\u00a0va\u202f? oui"
+    assert one_line("Ça\u00a0va\u202f?\n") == "Ça\u00a0va\u202f?"
 
 
 def test_files_that_cannot_be_used_are_refused(folder, source, tmp_path, capsys):
