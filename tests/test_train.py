@@ -137,7 +137,7 @@ def test_wrong_options_are_refused_in_one_line(options, words, capsys):
     [
         ("--data {folder}/none.tsv", "got '{folder}/none.tsv', where there is no file: check the path"),
         ("--data {folder}/words.txt", "expected 'source TAB target' in {folder}/words.txt, got 'no tab' in line 1"),
-        ("--data {folder}/empty.tsv", "expected at least one batch an epoch, got none"),
+        ("--data {folder}/empty.tsv", "expected sentences of fewer than 119 tokens in"),
         ("--n-heads 3 --d-model 128", "expected d_model divisible by n_heads, got d_model=128 and n_heads=3"),
         ("--folder {folder}/words.txt/run", "'{folder}/words.txt/run', got 'Not a directory'"),
         ("--json {folder}", "'{folder}', got 'Is a directory'"),

@@ -197,10 +197,11 @@ def test_a_folder_without_a_whole_translator_is_refused(damage, words, source, t
     assert words in one_error(capsys)
 
 
-def test_the_standard_input_is_not_overwritten(folder, source, capsys):
+def test_the_standard_input_is_not_overwritten(folder, source, monkeypatch, capsys):
     before, stdin = source.read_bytes(), os.dup(0)
     with open(source, "rb") as file:
         os.dup2(file.fileno(), 0)
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(file))
         try:
             translate(folder, "--output", source, code=1)
         finally:
@@ -232,7 +233,7 @@ def test_files_that_cannot_be_used_are_refused(folder, source, tmp_path, capsys)
     [
         ("--beam 2 --n-best 3", "expected --n-best of at most --beam, 2, got 3: raise --beam"),
         ("--beam 0", "expected a whole number of at least 1, got '0'"),
-        ("--threads 0", "expected a whole number of at least 1, got '0'"),
+        ("--threads 0", "expected a whole number from 1 to 256, got '0'"),
         ("--length-penalty nan", "expected a number, got 'nan'"),
     ],
 )
