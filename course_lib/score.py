@@ -11,15 +11,7 @@ import course_lib
 from course_lib.bleu import SMOOTHING, corpus_bleu, sentence_bleu
 from course_lib.bleu.tokenizers import TOKENIZERS
 from course_lib.chrf import corpus_chrf, sentence_chrf
-from course_lib.command_line import (
-    LARGEST_SEED,
-    Parser,
-    add_threads,
-    check_file,
-    number,
-    run_command,
-    whole,
-)
+from course_lib.command_line import LARGEST_SEED, Parser, add_threads, check_file, number, run_command, whole
 from course_lib.corpus import lines_of
 from course_lib.fast.memory import keep_freed_memory
 from course_lib.report import evaluate, load_corpus, table

@@ -14,15 +14,7 @@ from torch import distributed
 from course_lib.batching import Batches, encode_pairs
 from course_lib.bpe import BPE
 from course_lib.bpe.byte_level import ByteBPE
-from course_lib.command_line import (
-    LARGEST_SEED,
-    Parser,
-    add_threads,
-    check_file,
-    number,
-    run_command,
-    whole,
-)
+from course_lib.command_line import LARGEST_SEED, Parser, add_threads, check_file, number, run_command, whole
 from course_lib.corpus import Corpus
 from course_lib.fast import fast_loss
 from course_lib.fast.memory import keep_freed_memory

@@ -17,6 +17,7 @@ from course_lib.fast import fast_loss as packed_loss
 from course_lib.fast import loss as loss_module
 from course_lib.fast.attention import FusedMultiHeadAttention, additive_mask, fused_attention
 from course_lib.fast.loss import linear_cross_entropy
+from course_lib.masks import masked_softmax
 from course_lib.multi_head import MultiHeadAttention
 from course_lib.tokens import EOS, PAD
 from course_lib.transformer import Transformer, TransformerConfig
@@ -302,7 +303,8 @@ def test_what_the_simple_attention_refuses_is_refused(monkeypatch):
         attend(q, k, v)
     with pytest.raises(ValueError, match="expected keys of width d_k = 4, got 3"):
         attend(q, k[..., :3], v[:, :, :40])
-    with pytest.raises(TypeError):
+    monkeypatch.setattr("course_lib.attention.masked_softmax", inspect.unwrap(masked_softmax))
+    with pytest.raises(TypeError, match=r"expected a boolean mask, True = may attend, got torch\.float32"):
         attend(q, k, v[:, :, :40], torch.ones(40, 40))
     attention = FusedMultiHeadAttention(d_model=4, n_heads=2)
     for need_weights in (False, True):

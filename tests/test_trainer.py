@@ -268,17 +268,15 @@ def test_interrupt_in_the_last_evaluation_is_not_swallowed(tmp_path, interruptib
     assert CheckpointFolder(tmp_path).load_newest()["state"]["step"] == 30
 
 
-@pytest.mark.parametrize("content", [{"step": 3}, "another model"])
-def test_checkpoint_of_something_else_is_refused(content, tmp_path):
+def test_checkpoint_of_something_else_is_refused(tmp_path):
+    make_trainer(tmp_path).run()
     trainer = make_trainer(tmp_path)
-    if content == "another model":
+    trainer.model = Tiny(vocab_size=12)
+    with pytest.raises(ValueError, match=r"expected a checkpoint of this model in .*, got another \(.*size mismatch"):
         trainer.run()
-        trainer = make_trainer(tmp_path)
-        trainer.model = Tiny(vocab_size=12)
-    else:
-        CheckpointFolder(tmp_path).save(3, content)
-    with pytest.raises(ValueError, match=r"expected (the settings of the checkpoint|a checkpoint of this model in)"):
-        trainer.run()
+    CheckpointFolder(tmp_path).save(99, {"step": 99})
+    with pytest.raises(ValueError, match="expected the settings of the checkpoint"):
+        make_trainer(tmp_path).run()
 
 
 def test_time_budget_is_kept(monkeypatch):

@@ -54,8 +54,7 @@ class CacheState:
     all tokens ever written for a sentence: one slot per step and beam. `visible` tells which slots are the history of
     which beam, so beams change places without a key or value being moved. `weights` is the cross-attention of the
     last step, layer by layer, with the beams as they stood then; it has a column for every real source token, in order.
-    `plans` and `output` are the decoder's linear layers,
-    laid out for many small products.
+    `plans` and `output` are the decoder's linear layers, laid out for many small products.
 
     >>> visible = torch.eye(2, dtype=torch.bool)[None]
     >>> state = CacheState([], torch.zeros(1, 1, 1, 3), [], [], torch.neg, visible, length=1, weights=[])
