@@ -165,9 +165,8 @@ def random_token_floor(loss: float, n_words: int, tolerance: float = 0.05) -> Ve
     if not math.isfinite(loss):
         return Verdict(False, f"loss {loss} says nothing about {numbers}: train without NaN first")
     if loss >= floor - tolerance:
-        return Verdict(
-            True, f"loss {loss:.2f} is not below {numbers}" + (" by more than chance" if loss < floor else "")
-        )
+        by_chance = " by more than chance" if loss < floor else ""
+        return Verdict(True, f"loss {loss:.2f} is not below {numbers}{by_chance}")
     cause = "the model sees the answer: mask off by one, labels not shifted?"
     return Verdict(False, f"loss {loss:.2f} is below {numbers}: {cause}")
 
