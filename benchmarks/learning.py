@@ -20,7 +20,7 @@ from benchmarks.machine import cores, machine_class, today, versions
 RESULTS = Path(__file__).resolve().parents[1] / "book" / "results"
 TITLE = "Quality: what a training reaches"
 ABOUT = (
-    "Each row is one command, `python -m course_lib.train` with the options shown, run with several seeds. Behind the "
+    "Each row is one command, `python -m course_lib train` with the options shown, run with several seeds. Behind the "
     "median (exact match, alignment) or the mean (BLEU) stand the smallest and the largest. Exact match and alignment "
     "are shares. BLEU is sacreBLEU's, cased and detokenized. BLEU near 100 on the course's own corpus says that the "
     "translator works, and nothing about real text: that is what the rows of Multi30k are for (German to English, "
@@ -55,7 +55,7 @@ def run(name: str, seed: int, folder: Path) -> None:
     arguments = [*TRAININGS[name].arguments.split(), "--seed", str(seed), "--threads", str(min(2, cores()))]
     with tempfile.TemporaryDirectory() as empty:
         figures = Path(empty) / "figures.json"
-        subprocess.run([sys.executable, "-m", "course_lib.train", *arguments, "--json", str(figures)], check=True)
+        subprocess.run([sys.executable, "-m", "course_lib", "train", *arguments, "--json", str(figures)], check=True)
         kept = with_origin(json.loads(figures.read_text(encoding="utf-8")), arguments)
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -69,7 +69,7 @@ def with_origin(figures: dict[str, Any], arguments: list[str]) -> dict[str, Any]
     """
     options = {key: value for key, value in figures["options"].items() if key not in ("json", "folder")}
     origin = {"machine": machine_class(), "versions": versions(), "day": today()}
-    return {"command": " ".join(["python -m course_lib.train", *arguments]), **figures, "options": options, **origin}
+    return {"command": " ".join(["python -m course_lib train", *arguments]), **figures, "options": options, **origin}
 
 
 def summary(folder: Path) -> dict[str, Any]:

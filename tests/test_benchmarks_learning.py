@@ -22,7 +22,7 @@ def test_a_training_is_run_kept_and_summed_up(tmp_path, training, monkeypatch):
     results = tmp_path / "results"
     assert learning.main(["tiny", "--results", str(results)]) == 0
     kept = [json.loads((results / "learning" / f"tiny_seed{seed}.json").read_text("utf-8")) for seed in (0, 1)]
-    assert kept[1]["command"].startswith("python -m course_lib.train --steps 2 --merges 5")
+    assert kept[1]["command"].startswith("python -m course_lib train --steps 2 --merges 5")
     assert "--seed 1 --threads" in kept[1]["command"]
     assert kept[0]["options"]["seed"] == 0
     assert "json" not in kept[0]["options"]

@@ -19,8 +19,8 @@ from course_lib.bleu import (
     modified_precision,
     sentence_bleu,
 )
+from course_lib.bleu.chrf import corpus_chrf, sentence_chrf
 from course_lib.bleu.tokenizers import tokenize_13a
-from course_lib.chrf import corpus_chrf, sentence_chrf
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=9)
 PUNCTUATED = st.text(st.sampled_from("ab1 ,.-'&;\"()<>/\n\t quot&amp;ltskipped>éß。한"), max_size=40)

@@ -483,7 +483,8 @@ def test_the_library_needs_none_of_the_others():
         "import sys; sys.modules |= dict.fromkeys(['tokenizers', 'tiktoken', 'sacrebleu', 'regex', 'transformers']);"
     )
     program = (
-        blocked + "import course_lib.bpe.tokenizer_files, course_lib.bleu, course_lib.chrf, course_lib.corpus.multi30k"
+        blocked
+        + "import course_lib.bpe.tokenizer_files, course_lib.bleu, course_lib.bleu.chrf, course_lib.corpus.multi30k"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 

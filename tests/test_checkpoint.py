@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from course_lib.checkpoint import (
+from course_lib.training.checkpoint import (
     CheckpointFolder,
     DamagedCheckpoint,
     average_weights,

@@ -7,8 +7,18 @@ import sys
 
 import pytest
 
-from course_lib import score, train, translate
-from course_lib.command_line import LARGEST_SEED, Parser, check_file, check_writable, number, run_command, whole
+from course_lib.__main__ import COMMANDS as ENTRIES
+from course_lib.__main__ import main as entry
+from course_lib.translation.commands import score, train, translate
+from course_lib.translation.commands.options import (
+    LARGEST_SEED,
+    Parser,
+    check_file,
+    check_writable,
+    number,
+    run_command,
+    whole,
+)
 
 COMMANDS = {"train": train, "translate": translate, "score": score}
 
@@ -41,7 +51,7 @@ def test_a_wrong_option_takes_one_line(capsys):
         Parser("train", "Train.").parse_args(["--nonsense"])
     assert left.value.code == 2
     assert capsys.readouterr().err == (
-        "python -m course_lib.train: unrecognized arguments: --nonsense; --help explains the options\n"
+        "python -m course_lib train: unrecognized arguments: --nonsense; --help explains the options\n"
     )
 
 
@@ -103,13 +113,13 @@ def test_places_that_cannot_be_written_are_found_before_the_work(tmp_path):
 
 
 def examples(command):
-    """The commands of this library in the example lines of a command's help: module and arguments."""
+    """The commands of this library in the example lines of a command's help: name and arguments."""
     for line in COMMANDS[command].parser().format_help().split("\n"):
         for part in line.split("|"):
-            words = shlex.split(part) if " -m course_lib." in part and line.startswith("  ") else []
+            words = shlex.split(part) if " -m course_lib " in part and line.startswith("  ") else []
             if words and words[0] in ("python", "torchrun"):
-                at = words.index("-m") + 1
-                yield words[at].removeprefix("course_lib."), words[at + 1 :]
+                at = words.index("course_lib") + 1
+                yield words[at], words[at + 1 :]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -121,6 +131,22 @@ def test_examples_of_the_help_are_valid(command):
         options = parser.parse_args(arguments)
         if name == "score":
             score.check(parser, options)
+
+
+def test_one_entry_leads_to_the_commands(capsys):
+    assert set(ENTRIES) == set(COMMANDS)
+    assert entry(["--help"]) == 0
+    told = capsys.readouterr().out
+    assert all(f"\n  {name} " in told for name in COMMANDS)
+    assert entry([]) == entry(["trian"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split(";")[0] for line in said] == [
+        "python -m course_lib: expected a command (train, translate, score), got none",
+        "python -m course_lib: expected a command (train, translate, score), got 'trian'",
+    ]
+    with pytest.raises(SystemExit) as left:
+        entry(["score", "--nonsense"])
+    assert left.value.code == 2
 
 
 @pytest.mark.parametrize("command", COMMANDS)

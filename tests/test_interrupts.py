@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from course_lib.interrupts import Interrupts
+from course_lib.training.interrupts import Interrupts
 
 
 def test_the_first_is_noted_and_the_second_raises(interruptible):

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib.optimizers import Optimizers, hidden_matrices
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
+from course_lib.training.optimizers import Optimizers, hidden_matrices
 from course_lib.transformer import Transformer, TransformerConfig
 
 CONFIG = TransformerConfig(vocab_size=13, d_model=8, n_heads=2, d_ff=20, n_layers=2)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.corpus import Corpus, Sentence
-from course_lib.report import evaluate, load_corpus, one_line, samples, table
+from course_lib.translation.report import evaluate, load_corpus, one_line, samples, table
 
 A = Sentence(("가", "나"), ("a", "b", "c", "d"), alignment=((0, 0), (1, 1)))
 B = Sentence(("다",), ("e", "f", "g", "h"))

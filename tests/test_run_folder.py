@@ -8,8 +8,8 @@ import pytest
 import torch
 from small_run import make_run, make_translator
 
-from course_lib.checkpoint import CheckpointFolder, save_checkpoint
-from course_lib.run_folder import check_data, open_translator, prepare, recorded_options, save_curve
+from course_lib.training.checkpoint import CheckpointFolder, save_checkpoint
+from course_lib.translation.run_folder import check_data, open_translator, prepare, recorded_options, save_curve
 
 OPTIONS = {"data": "course", "merges": 100, "d_model": 8, "seconds": 60.0, "beam": 1}
 POINT = {"step": 200, "seconds": 3.25, "tokens": 9000, "val_loss": 2.5}

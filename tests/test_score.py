@@ -13,7 +13,7 @@ import pytest
 from sacrebleu.sacrebleu import main as sacrebleu_main
 from small_run import make_run
 
-from course_lib.score import main
+from course_lib.translation.commands.score import main
 
 # Importing sacrebleu's command makes a closed pipe end the whole process; Python's own way is an exception.
 if hasattr(signal, "SIGPIPE"):
@@ -181,7 +181,7 @@ class Parrot:
 
 def test_a_translator_is_scored_as_its_training_left_it(run, monkeypatch, capsys):
     parrot = Parrot()
-    monkeypatch.setattr("course_lib.score.open_translator", lambda folder, average: parrot)
+    monkeypatch.setattr("course_lib.translation.commands.score.open_translator", lambda folder, average: parrot)
     figures = json.loads(score(capsys, "--folder", str(run), "--json", "-").out)
     assert list(figures["bleu"]) == ["test"]
     assert figures["exact_match"] == {"test": 0.0}

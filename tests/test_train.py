@@ -8,10 +8,10 @@ from unittest import mock
 
 import pytest
 
-from course_lib import score
-from course_lib.train import main, parser
-from course_lib.trainer import Trainer
+from course_lib.training.trainer import Trainer
 from course_lib.translation import Translator
+from course_lib.translation.commands import score
+from course_lib.translation.commands.train import main, parser
 
 NUMBERS = ["one", "two", "three", "four", "five", "six", "seven"]
 ZAHLEN = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben"]
@@ -104,7 +104,7 @@ def test_stopped_with_ctrl_c_it_goes_on(pairs, tmp_path, monkeypatch, capsys, in
 
 
 def test_ctrl_c_outside_of_training_is_quiet(pairs, monkeypatch, capsys):
-    monkeypatch.setattr("course_lib.train.load_corpus", mock.Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr("course_lib.translation.commands.train.load_corpus", mock.Mock(side_effect=KeyboardInterrupt))
     assert main(["--data", str(pairs), "--steps", "1"]) == 130
     assert capsys.readouterr() == ("", "")
 
@@ -169,9 +169,9 @@ def test_a_few_pairs_are_too_few_to_test(tmp_path, capsys):
 
 
 def test_help_shows_examples():
-    assert "python -m course_lib.train --data multi30k" in parser().format_help()
+    assert "python -m course_lib train --data multi30k" in parser().format_help()
     done = subprocess.run(
-        [sys.executable, "-m", "course_lib.train", "--help"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "course_lib", "train", "--help"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0
     assert "torchrun" in done.stdout

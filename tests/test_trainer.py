@@ -14,10 +14,10 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib.checkpoint import CheckpointFolder
 from course_lib.tokens import BOS, EOS, PAD
-from course_lib.trainer import NotFinite, Trainer
 from course_lib.training import TrainingSettings, plain_loss
+from course_lib.training.checkpoint import CheckpointFolder
+from course_lib.training.trainer import NotFinite, Trainer
 
 
 @dataclass
@@ -129,7 +129,7 @@ def test_killed_by_the_system_twenty_times_and_continued_ends_the_same(tmp_path)
     whole = make_trainer(steps=steps, checkpoint_every=1)
     whole.run()
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["course_lib.trainer"])  # PyTorch is loaded once
+    context.set_forkserver_preload(["course_lib.training.trainer"])  # PyTorch is loaded once
     rng = random.Random(1)
     reached = []
     for number in range(20):
@@ -281,7 +281,7 @@ def test_checkpoint_of_something_else_is_refused(tmp_path):
 
 def test_time_budget_is_kept(monkeypatch):
     clock = itertools.count(step=0.0625)  # looked at when an update begins and when it ends
-    monkeypatch.setattr("course_lib.trainer.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("course_lib.training.trainer.time.perf_counter", lambda: next(clock))
     state = make_trainer(steps=None, seconds=0.5, evaluate_every=10_000).run()
     assert (state.step, state.seconds) == (8, 0.5)
 

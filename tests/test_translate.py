@@ -20,9 +20,9 @@ from small_run import make_run, make_translator
 
 from course_lib.bpe import BPE
 from course_lib.bpe.byte_level import ByteBPE
-from course_lib.report import one_line, single_spaces
-from course_lib.translate import LONGEST, blocks, looked_at, main
 from course_lib.translation import Translator
+from course_lib.translation.commands.translate import LONGEST, blocks, looked_at, main
+from course_lib.translation.report import one_line, single_spaces
 
 ODD = "eins\r\n\n  zwei \t drei \nне 한국어 😀 e\u0301\u2028vier\x00\n \u3000\nvier\u0085eins"
 ODD_TEXTS = ["eins", "", "zwei drei", "не 한국어 😀 e\u0301 vier\x00", "", "vier eins"]
@@ -165,7 +165,7 @@ def test_a_stream_without_end_takes_no_memory():
 def one_error(capsys) -> str:
     """What stands on standard error: one line."""
     text = capsys.readouterr().err
-    assert text.startswith("python -m course_lib.translate: ")
+    assert text.startswith("python -m course_lib translate: ")
     assert text.count("\n") == 1
     return text
 
@@ -277,7 +277,7 @@ def test_typed_sentences_are_answered_until_the_end(end, code, folder, monkeypat
 
 
 def command(folder, *options):
-    return [sys.executable, "-m", "course_lib.translate", "--folder", str(folder), "--beam", "1", *options]
+    return [sys.executable, "-m", "course_lib", "translate", "--folder", str(folder), "--beam", "1", *options]
 
 
 def test_at_a_terminal(folder):

@@ -12,11 +12,11 @@ from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm.auto import tqdm
 
-from course_lib.checkpoint import CheckpointFolder
-from course_lib.interrupts import Interrupts
-from course_lib.optimizers import Optimizers
 from course_lib.tokens import PAD
 from course_lib.training import TrainingSettings, plain_loss
+from course_lib.training.checkpoint import CheckpointFolder
+from course_lib.training.interrupts import Interrupts
+from course_lib.training.optimizers import Optimizers
 
 
 class NotFinite(RuntimeError):

@@ -23,14 +23,14 @@ exit codes
 
 
 class Parser(argparse.ArgumentParser):
-    """Options of `python -m course_lib.<command>`: the description keeps its lines, an error takes one line.
+    """Options of `python -m course_lib <command>`: the description keeps its lines, an error takes one line.
 
     >>> Parser("train", "Train.").prog
-    'python -m course_lib.train'
+    'python -m course_lib train'
     """
 
     def __init__(self, command: str, description: str):
-        prog = f"python -m course_lib.{command}"
+        prog = f"python -m course_lib {command}"
         super().__init__(
             prog, description=description, epilog=EXIT_CODES, formatter_class=argparse.RawDescriptionHelpFormatter
         )

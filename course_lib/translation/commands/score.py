@@ -1,4 +1,4 @@
-"""Score translations from the command line: `python -m course_lib.score --help`."""
+"""Score translations from the command line: `python -m course_lib score --help`."""
 
 import argparse
 import json
@@ -9,28 +9,36 @@ from typing import Any
 
 import course_lib
 from course_lib.bleu import SMOOTHING, corpus_bleu, sentence_bleu
+from course_lib.bleu.chrf import corpus_chrf, sentence_chrf
 from course_lib.bleu.tokenizers import TOKENIZERS
-from course_lib.chrf import corpus_chrf, sentence_chrf
-from course_lib.command_line import LARGEST_SEED, Parser, add_threads, check_file, number, run_command, whole
 from course_lib.corpus import lines_of
 from course_lib.fast.memory import keep_freed_memory
-from course_lib.report import evaluate, load_corpus, table
 from course_lib.reproducible import make_reproducible
-from course_lib.run_folder import check_data, open_translator, recorded_options
+from course_lib.translation.commands.options import (
+    LARGEST_SEED,
+    Parser,
+    add_threads,
+    check_file,
+    number,
+    run_command,
+    whole,
+)
+from course_lib.translation.report import evaluate, load_corpus, table
+from course_lib.translation.run_folder import check_data, open_translator, recorded_options
 
 DESCRIPTION = """\
 Score translations against references with BLEU and chrF, or a trained translator on its corpus.
 
 With files: line i of HYPOTHESES is compared with line i of every REFERENCE. The scores are
 sacrebleu's, and each comes with its signature, which says how it was counted.
-With --folder: the report that `course_lib.train` prints, for any split, beam or average.
+With --folder: the report that `train` prints, for any split, beam or average.
 
 examples
-  python -m course_lib.score captions.en reference.en
-  python -m course_lib.score captions.en first.en second.en --lowercase --sentences
-  python -m course_lib.translate --folder runs/multi30k a.de | python -m course_lib.score - a.en
-  python -m course_lib.score --folder runs/course
-  python -m course_lib.score --folder runs/multi30k --split val --beam 10 --average 3 --json -
+  python -m course_lib score captions.en reference.en
+  python -m course_lib score captions.en first.en second.en --lowercase --sentences
+  python -m course_lib translate --folder runs/multi30k a.de | python -m course_lib score - a.en
+  python -m course_lib score --folder runs/course
+  python -m course_lib score --folder runs/multi30k --split val --beam 10 --average 3 --json -
 
 what to expect
   100 is a copy of the reference; another good translation scores less, so the number is of
@@ -215,7 +223,3 @@ def read_lines(name: str) -> list[str]:
     """
     data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     return list(lines_of(data, "the standard input" if name == "-" else name)) if data else []
-
-
-if __name__ == "__main__":
-    sys.exit(main())

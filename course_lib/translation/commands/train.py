@@ -1,9 +1,8 @@
-"""Train a translator from the command line: `python -m course_lib.train --help`."""
+"""Train a translator from the command line: `python -m course_lib train --help`."""
 
 import argparse
 import json
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,20 +13,28 @@ from torch import distributed
 from course_lib.batching import Batches, encode_pairs
 from course_lib.bpe import BPE
 from course_lib.bpe.byte_level import ByteBPE
-from course_lib.command_line import LARGEST_SEED, Parser, add_threads, check_file, number, run_command, whole
 from course_lib.corpus import Corpus
 from course_lib.fast import fast_loss
 from course_lib.fast.memory import keep_freed_memory
-from course_lib.optimizers import OPTIMIZERS
-from course_lib.recipes import fill_in, spelled
-from course_lib.report import evaluate, load_corpus, samples, table
 from course_lib.reproducible import make_reproducible
-from course_lib.run_folder import prepare, save_curve
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
-from course_lib.trainer import NotFinite, Trainer, TrainingState
 from course_lib.training import TrainingSettings, plain_loss
+from course_lib.training.optimizers import OPTIMIZERS
+from course_lib.training.trainer import NotFinite, Trainer, TrainingState
 from course_lib.transformer import Transformer, TransformerConfig
 from course_lib.translation import Translator
+from course_lib.translation.commands.options import (
+    LARGEST_SEED,
+    Parser,
+    add_threads,
+    check_file,
+    number,
+    run_command,
+    whole,
+)
+from course_lib.translation.recipes import fill_in, spelled
+from course_lib.translation.report import evaluate, load_corpus, samples, table
+from course_lib.translation.run_folder import prepare, save_curve
 
 DESCRIPTION = f"""\
 Train a translator, translate sentences it never saw, and say how good it is.
@@ -35,14 +42,14 @@ Train a translator, translate sentences it never saw, and say how good it is.
 Without options: the course's own Korean-English corpus, a small Transformer, 60 seconds
 of training. A table of every held-out split follows, and a few translations to read.
 With --folder all of it is kept: the same command goes on from the last checkpoint there,
-course_lib.translate translates with it, course_lib.score scores it again.
+`course_lib translate` translates with it, `course_lib score` scores it again.
 
 examples
-  python -m course_lib.train --seconds 120 --folder runs/course
-  python -m course_lib.train --model gru --seconds 60
-  python -m course_lib.train --data multi30k --seconds 1200 --folder runs/multi30k
-  python -m course_lib.train --data my_pairs.tsv --steps 5000 --json figures.json
-  torchrun --nproc-per-node=2 -m course_lib.train --steps 2000 --folder runs/two
+  python -m course_lib train --seconds 120 --folder runs/course
+  python -m course_lib train --model gru --seconds 60
+  python -m course_lib train --data multi30k --seconds 1200 --folder runs/multi30k
+  python -m course_lib train --data my_pairs.tsv --steps 5000 --json figures.json
+  torchrun --nproc-per-node=2 -m course_lib train --steps 2000 --folder runs/two
 
 what is left open
 {spelled()}
@@ -211,7 +218,3 @@ def show(figures: dict[str, Any], translator: Translator, corpus: Corpus, option
         return
     texts = translator.translate([pair.src_text for pair in pairs], options.beam, options.length_penalty)
     print(f"\n{samples(pairs, texts)}")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -27,7 +27,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 def fill_in(options: argparse.Namespace) -> None:
     """Give every option that is None the value that suits `options.data`, `options.model` and the machine.
 
-    >>> from course_lib.train import parser
+    >>> from course_lib.translation.commands.train import parser
     >>> options = parser().parse_args(["--data", "multi30k", "--dropout", "0.3"])
     >>> fill_in(options)
     >>> options.d_model, options.dropout, options.seconds

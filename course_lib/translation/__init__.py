@@ -14,12 +14,12 @@ from course_lib.beam_search import Hypothesis, beam_search, check_sizes, greedy_
 from course_lib.bpe import BPE
 from course_lib.bpe.byte_level import ByteBPE
 from course_lib.bpe.tokenizer_files import load_tokenizer
-from course_lib.checkpoint import load_checkpoint, save_checkpoint
 from course_lib.corpus import Sentence
 from course_lib.fast.cached import CachedTransformer
 from course_lib.probes import record_attention
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.tokens import BOS, EOS
+from course_lib.training.checkpoint import load_checkpoint, save_checkpoint
 from course_lib.transformer import Transformer, TransformerConfig
 
 MODELS = {"transformer": (Transformer, TransformerConfig), "gru": (Seq2Seq, Seq2SeqConfig)}

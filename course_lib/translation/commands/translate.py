@@ -1,4 +1,4 @@
-"""Translate from the command line: `python -m course_lib.translate --help`."""
+"""Translate from the command line: `python -m course_lib translate --help`."""
 
 import argparse
 import os
@@ -13,24 +13,24 @@ from unicodedata import combining, east_asian_width
 from tqdm.auto import tqdm
 
 from course_lib.beam_search import Hypothesis
-from course_lib.command_line import Parser, add_threads, check_file, number, run_command, whole
 from course_lib.fast.memory import keep_freed_memory
-from course_lib.report import one_line, single_spaces
 from course_lib.reproducible import make_reproducible
-from course_lib.run_folder import open_translator, recorded_options
+from course_lib.translation.commands.options import Parser, add_threads, check_file, number, run_command, whole
+from course_lib.translation.report import one_line, single_spaces
+from course_lib.translation.run_folder import open_translator, recorded_options
 
 DESCRIPTION = """\
 Translate a file, the standard input, or what you type, a sentence a line.
 
-The translator is the one that `course_lib.train --folder` left. Without FILE it reads the
+The translator is the one that `train --folder` left. Without FILE it reads the
 standard input; at a terminal it asks for sentences until Ctrl-D.
 
 examples
-  python -m course_lib.translate --folder runs/course
-  python -m course_lib.translate --folder runs/multi30k captions.de --output captions.en
-  echo "ein Hund" | python -m course_lib.translate --folder runs/multi30k --n-best 3 --scores
-  python -m course_lib.translate --folder runs/course --attention korean.txt | less
-  python -m course_lib.translate --folder runs/multi30k a.de | python -m course_lib.score - a.en
+  python -m course_lib translate --folder runs/course
+  python -m course_lib translate --folder runs/multi30k captions.de --output captions.en
+  echo "ein Hund" | python -m course_lib translate --folder runs/multi30k --n-best 3 --scores
+  python -m course_lib translate --folder runs/course --attention korean.txt | less
+  python -m course_lib translate --folder runs/multi30k a.de | python -m course_lib score - a.en
 
 what to expect
   A line for every line, in order; an empty line stays empty. Output comes as soon as a
@@ -232,7 +232,3 @@ def _width(text: str) -> int:
 
 def _fill(text: str, width: int) -> str:
     return text + " " * (width - _width(text))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from course_lib.bpe.subwords import read_json, write_json
-from course_lib.checkpoint import CheckpointFolder, average_weights, load_checkpoint
-from course_lib.command_line import check_writable
+from course_lib.training.checkpoint import CheckpointFolder, average_weights, load_checkpoint
 from course_lib.translation import Translator
+from course_lib.translation.commands.options import check_writable
 
 BUILT_IN = ("course", "multi30k")  # corpora with names, also where a file has that name
 # These may change from one call to the next; whoever changes another option trains another model.

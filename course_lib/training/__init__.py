@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_lib.optimizers import OPTIMIZERS
 from course_lib.tokens import PAD
+from course_lib.training.optimizers import OPTIMIZERS
 
 
 def label_smoothed_loss(

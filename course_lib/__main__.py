@@ -1,0 +1,39 @@
+"""`python -m course_lib train | translate | score`: the translator of chapter 17 from the command line."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {
+    "train": "train a translator, and say how good it is",
+    "translate": "translate sentences with a translator that was trained",
+    "score": "score translations, or a translator on its held-out sentences",
+}
+
+
+def usage() -> str:
+    """What there is to choose from.
+
+    >>> print(usage().splitlines()[0])
+    usage: python -m course_lib COMMAND [OPTION …]
+    """
+    lines = [f"  {name:<11}{words}" for name, words in COMMANDS.items()]
+    head = ["usage: python -m course_lib COMMAND [OPTION …]", "", "commands"]
+    return "\n".join([*head, *lines, "", "python -m course_lib COMMAND --help explains a command's options."])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command that the first word names, with the words after it; its exit code."""
+    command, *rest = [*(sys.argv[1:] if arguments is None else arguments), ""]
+    if command in ("-h", "--help"):
+        print(usage())
+        return 0
+    if command not in COMMANDS:
+        wanted, got = ", ".join(COMMANDS), repr(command) if command else "none"
+        print(f"python -m course_lib: expected a command ({wanted}), got {got}; --help explains them", file=sys.stderr)
+        return 2
+    return importlib.import_module(f"course_lib.translation.commands.{command}").main(rest[:-1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What `python -m course_lib` does: one module a command, and the options they share."""
