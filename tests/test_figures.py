@@ -199,7 +199,7 @@ def test_words_stand_in_where_scripts_and_styles_are_taken_out():
     for output in (show(curve(), alt="A curve."), explore(curve, alt="Powers.", power=[1, 2])):
         html = output._repr_html_()
         assert re.match(r'<(figure|div) hidden="hidden" class="course-figure"', html)
-        assert re.search(r'<p class="course-alt">(Figure: A curve\.|Explore: Powers\.)', html)
+        assert re.search(r'<div class="course-alt"><img alt="(Figure: A curve\.|Explore: Powers\.)', html)
 
 
 # Heat maps
@@ -530,7 +530,7 @@ def test_library_is_imported_without_drawing_anything():
 def test_outputs_are_light():
     weights = torch.rand(6, 8, 12, 12).softmax(-1)
     tokens = [f"word{number}" for number in range(12)]
-    assert len(show(heatmap(weights[0, 0], tokens), alt="A map.")._repr_html_()) < 20_000
-    assert len(show(heatmaps(weights[0], tokens), alt="Maps.")._repr_html_()) < 30_000
+    assert len(show(heatmap(weights[0, 0], tokens), alt="A map.").picture) < 20_000
+    assert len(show(heatmaps(weights[0], tokens), alt="Maps.").picture) < 30_000
     assert len(attention_view(tokens, weights, alt="A view.")._repr_html_()) < 60_000
     assert len(explore(curve, alt="Powers.", power=range(1, 13))._repr_html_()) < 60_000

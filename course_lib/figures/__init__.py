@@ -4,6 +4,8 @@ from course_lib.figures.attention_view import attention_view
 from course_lib.figures.display import show
 from course_lib.figures.explore import explore
 from course_lib.figures.heatmap import heatmap, heatmaps
+from course_lib.figures.plots import bars, lines
+from course_lib.figures.shapes import box, shapes
 from course_lib.figures.style import ACCENT, EXTRA, INK, KEY, MASK, PALETTE, QUERY, VALUE, apply_style, new_figure
 
 __all__ = [
@@ -17,9 +19,13 @@ __all__ = [
     "VALUE",
     "apply_style",
     "attention_view",
+    "bars",
+    "box",
     "explore",
     "heatmap",
     "heatmaps",
+    "lines",
     "new_figure",
+    "shapes",
     "show",
 ]

@@ -1,27 +1,44 @@
 """`show`: the one way a figure gets into a notebook."""
 
-from dataclasses import dataclass
+from base64 import b64encode
+from dataclasses import dataclass, field
 
 from matplotlib.figure import Figure
 
 from course_lib.figures.page import css, instead
+from course_lib.figures.raster import figure_to_png, image
 from course_lib.figures.svg import check_size, checked_alt, figure_to_svg
 
 
+class Output:
+    """What a cell can end in: words, HTML, and a small static picture. Each viewer takes the best that it can show."""
+
+    png: bytes | None = None
+
+    def _repr_html_(self) -> str:
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+        picture = {"image/png": b64encode(self.png).decode()} if self.png else {}
+        return {"text/plain": repr(self), "text/html": self._repr_html_(), **picture}
+
+    def _instead(self) -> str:
+        return instead(repr(self), image(self.png, repr(self)) if self.png else "")
+
+
 @dataclass(frozen=True)
-class Shown:
+class Shown(Output):
     """A drawn figure: its text form is the alternative text, its HTML form the picture itself."""
 
     alt: str
     picture: str
+    png: bytes | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"Figure: {self.alt}"
 
     def _repr_html_(self) -> str:
-        return (
-            f'<figure hidden="hidden" class="course-figure">{css("figure")}{self.picture}</figure>{instead(repr(self))}'
-        )
+        return f'<figure hidden="hidden" class="course-figure">{css("figure")}{self.picture}</figure>{self._instead()}'
 
 
 def show(fig: Figure, *, alt: str) -> Shown:
@@ -37,4 +54,4 @@ def show(fig: Figure, *, alt: str) -> Shown:
     """
     picture = figure_to_svg(fig, alt)
     advice = "Draw fewer points, or give the artist with many points rasterized=True."
-    return Shown(checked_alt(alt), check_size(picture, advice))
+    return Shown(checked_alt(alt), check_size(picture, advice), figure_to_png(fig))

@@ -3,27 +3,29 @@
 import itertools
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from numbers import Number
 
 from matplotlib.figure import Figure
 
-from course_lib.figures.display import Shown
+from course_lib.figures.display import Output, Shown
 from course_lib.figures.live import widget
-from course_lib.figures.page import KEYS, css, instead, label, script
+from course_lib.figures.page import KEYS, css, label, script
+from course_lib.figures.raster import figure_to_png
 from course_lib.figures.svg import LIMIT, check_size, checked_alt, figure_to_svg
 
 FRAMES_MAX = 60
 
 
 @dataclass(frozen=True)
-class Explorer:
+class Explorer(Output):
     """A drawn exploration: a text form, an HTML form that holds every frame, and ipywidgets on request."""
 
     choices: dict[str, list]
     start: tuple[int, ...]  # the position in every choice that is shown first
     frames: list[tuple[str, str]]  # HTML and text of every combination, the last choice turning fastest
+    png: bytes | None = field(default=None, repr=False)  # the frame shown first
 
     def __repr__(self) -> str:
         offered = "; ".join(f"{name}: {', '.join(map(label, options))}" for name, options in self.choices.items())
@@ -74,7 +76,8 @@ def explore(
             f"expected at most {FRAMES_MAX} frames, got {counts} = {len(combinations)}. "
             f"Every combination is drawn and stored, {LIMIT // 1000} KB in all: offer fewer values."
         )
-    frames, errors = [], []
+    first = {name: options[at] for (name, options), at in zip(offered.items(), start, strict=True)}
+    frames, errors, png = [], [], None
     for number, values in enumerate(combinations):
         text = checked_alt(alt(**values)) if callable(alt) else f"{checked_alt(alt)} Shown: {_sentence(values)}."
         try:
@@ -86,9 +89,11 @@ def explore(
             frames.append((f"<p>{escape(text)}</p>", text))
             continue
         frames.append((_frame(drawn, text, str(number)), text))
+        if values == first:
+            png = figure_to_png(drawn) if isinstance(drawn, Figure) else getattr(drawn, "png", None)
     if len(errors) == len(combinations):
         raise errors[0]
-    explorer = Explorer(offered, start, frames)
+    explorer = Explorer(offered, start, frames, png)
     check_size(explorer._repr_html_(), f"It holds {len(frames)} frames: offer fewer values, or draw fewer points.")
     return explorer
 
@@ -161,7 +166,7 @@ def _page(explorer: Explorer) -> str:
         f'<div hidden="hidden" class="course-figure" data-course="explore">{css("figure", "controls")}'
         f'<div class="course-controls" hidden>{controls}</div>{frames}'
         f'<p class="course-still">Shown for {escape(_sentence(shown))}.</p>'
-        f'<p class="course-unseen" role="status"></p></div>{instead(repr(explorer))}{script("explore")}'
+        f'<p class="course-unseen" role="status"></p></div>{explorer._instead()}{script("explore")}'
     )
 
 

@@ -11,6 +11,7 @@ from matplotlib.path import Path
 from matplotlib.transforms import Affine2D
 
 from course_lib.figures.arrays import as_allowed, as_array, as_tokens
+from course_lib.figures.display import Shown, show
 from course_lib.figures.style import INK, MASK, SEQUENTIAL, apply_style, ink_on, new_figure
 
 TOKENS_MAX = 24  # positions that still get their token as a label
@@ -25,6 +26,7 @@ def heatmap(
     queries: Sequence[str] | None = None,
     keys: Sequence[str] | None = None,
     *,
+    alt: str | None = None,
     title: str | None = None,
     ax: Axes | None = None,
     annotate: bool = True,
@@ -32,16 +34,15 @@ def heatmap(
     vmin: float | None = None,
     vmax: float | None = None,
     colorbar: bool = False,
-) -> Figure:
-    """Draw weights (q_len, k_len) as a map: queries are rows, keys are columns; returns the figure.
+) -> Shown | Figure:
+    """Draw weights (q_len, k_len) as a map: queries are rows, keys are columns. `alt` says it in words.
 
     `mask` (q_len, k_len), True = may attend: hidden cells are hatched gray, and so are scores of -inf. Without `keys`
     the queries are used for both axes (self-attention). Colors run from 0 to 1 for weights, over the range of the
-    values for scores, or from `vmin` to `vmax`. Give the figure to `show`.
+    values for scores, or from `vmin` to `vmax`. Without `alt` the figure itself is returned, to draw more into it.
 
-    >>> from course_lib.figures import heatmap, show
-    >>> fig = heatmap([[0.7, 0.3], [0.2, 0.8]], ["the", "cat"])
-    >>> show(fig, alt="Both words look mostly at themselves.")
+    >>> from course_lib.figures import heatmap
+    >>> heatmap([[0.7, 0.3], [0.2, 0.8]], ["the", "cat"], alt="Both words look mostly at themselves.")
     Figure: Both words look mostly at themselves.
     """
     apply_style()
@@ -70,7 +71,7 @@ def heatmap(
         ax.set_title(title)
     if colorbar:
         ax.figure.colorbar(colors, ax=ax, shrink=0.8).outline.set_visible(False)
-    return ax.figure
+    return ax.figure if alt is None else show(ax.figure, alt=alt)
 
 
 def heatmaps(
@@ -78,21 +79,21 @@ def heatmaps(
     queries: Sequence[str] | None = None,
     keys: Sequence[str] | None = None,
     *,
+    alt: str | None = None,
     titles: Sequence[str] | None = None,
     cols: int | None = None,
     annotate: bool = False,
     mask=None,
     vmin: float | None = None,
     vmax: float | None = None,
-) -> Figure:
-    """Draw weights (n_heads, q_len, k_len), one panel a head, on one color scale; returns the figure.
+) -> Shown | Figure:
+    """Draw weights (n_heads, q_len, k_len), one panel a head, on one color scale. `alt` says it in words.
 
-    `cols` panels stand side by side: as many as fit, at most four.
+    `cols` panels stand side by side: as many as fit, at most four. Without `alt` the figure itself is returned.
 
-    >>> from course_lib.figures import heatmaps, show
-    >>> fig = heatmaps([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], ["the", "cat"])
-    >>> show(fig, alt="Head 0 looks at itself, head 1 at the other word.")
-    Figure: Head 0 looks at itself, head 1 at the other word.
+    >>> from course_lib.figures import heatmaps
+    >>> heatmaps([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], ["the", "cat"], alt="Head 0: itself. Head 1: the other word.")
+    Figure: Head 0: itself. Head 1: the other word.
     """
     values = as_array(weights, "weights", minus_infinity=True)
     if values.ndim != 3 or values.size == 0:
@@ -126,7 +127,7 @@ def heatmaps(
             mask=~hidden[number], vmin=vmin, vmax=vmax,
         )  # fmt: skip
         ax.label_outer()
-    return fig
+    return fig if alt is None else show(fig, alt=alt)
 
 
 def _range(values, vmin, vmax) -> tuple[float, float]:

@@ -23,12 +23,14 @@ def script(name: str) -> str:
     )
 
 
-def instead(text: str) -> str:
-    """Words for where styles and scripts are taken out (a notebook not yet trusted): elsewhere nobody sees them.
+def instead(text: str, picture: str = "") -> str:
+    """A picture and words for where styles and scripts are taken out (a notebook not yet trusted).
 
-    What carries the attribute `hidden` and the class `course-figure` is then hidden, and shown everywhere else.
+    What carries the attribute `hidden` and the class `course-figure` is then hidden, and shown everywhere else, where
+    nobody sees this.
     """
-    return f'<p class="course-alt">{escape(text)} (Trust the notebook or run the cell to see it.)</p>'
+    hint = "" if picture else " (Trust the notebook or run the cell to see it.)"
+    return f'<div class="course-alt">{picture or f"<p>{escape(text)}{hint}</p>"}</div>'
 
 
 def label(value) -> str:

@@ -1,8 +1,12 @@
 """One look for every figure: colors by meaning, text as large as the page's, ink that follows the theme."""
 
+import warnings
+
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
 
 # Okabe and Ito's palette, told apart by color-blind readers. A color has one meaning in the whole course.
 QUERY = "#0072B2"  # blue
@@ -75,6 +79,20 @@ def new_figure(width: float = 6.0, height: float = 3.5, rows: int = 1, cols: int
     apply_style()
     fig = Figure(figsize=(width, height), layout="constrained")
     return fig, fig.subplots(rows, cols, **options)
+
+
+def text_width(text: str, size: float = 12) -> float:
+    """How many inches a line of text takes, with a little more than the page's own font needs.
+
+    >>> text_width("mm") > text_width("il") > text_width("")
+    True
+    """
+    if not text:
+        return 0.0
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        path = TextPath((0, 0), text.replace("$", r"\$"), size, prop=FontProperties(family="DejaVu Sans"))
+    return float(path.get_extents().width) / 72 if len(path.vertices) else 0.0
 
 
 def ink_on(color) -> str:
