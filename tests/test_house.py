@@ -24,7 +24,7 @@ from tools.gates import library, links
 from tools.pins import name_of
 
 MODULES = sorted(LIBRARY.rglob("*.py"))
-BANKS = [path for path in MODULES if path.parent.name in library.ON_TOP and path.stem != "__init__"]
+BANKS = library.banks(LIBRARY)
 SUBJECTS = {path.stem[3:] for path in chapters()}
 BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
 PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("book/**/*.md")})

@@ -1,9 +1,10 @@
-"""Exercises that check themselves and say what is wrong: one file per subject, named as its chapter.
+"""Exercises that check themselves and say what is wrong. An exercise's id is its path: masks.causal is masks/causal.py.
 
 >>> from course_lib.exercises import check
 >>> result = check("masks.causal", lambda n: torch.ones(n, n).tril(-1).bool())    # doctest: +SKIP
 """
 
+import dataclasses
 import difflib
 import functools
 import importlib
@@ -17,16 +18,16 @@ __all__ = ["Exercise", "Result", "check", "kept_solution", "progress_file", "reg
 
 @functools.cache
 def registry() -> dict[str, Exercise]:
-    """All exercises by id, `<subject>.<name>`, in the order of their files."""
+    """All exercises by id, `<subject>.<name>`, as their files are called; a file `_….py` is no exercise."""
     found: dict[str, Exercise] = {}
-    for module in sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.ispkg):
-        exercises = getattr(importlib.import_module(f"{__name__}.{module}"), "EXERCISES", None)
-        if exercises is None:
-            raise ValueError(f"expected a list EXERCISES in exercises/{module}.py, got none: end the file with it")
-        for exercise in exercises:
-            if exercise.id in found or not exercise.id.startswith(f"{module}."):
-                raise ValueError(f"expected a new id '{module}.<name>', got {exercise.id!r}: rename the exercise")
-            found[exercise.id] = exercise
+    for subject in sorted(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg and m.name != "engine"):
+        folder = importlib.import_module(f"{__name__}.{subject}").__path__
+        for name in sorted(m.name for m in pkgutil.iter_modules(folder) if not m.name.startswith("_")):
+            exercise = getattr(importlib.import_module(f"{__name__}.{subject}.{name}"), "EXERCISE", None)
+            if exercise is None:
+                where = f"exercises/{subject}/{name}.py"
+                raise ValueError(f"expected EXERCISE = Exercise(…) in {where}, got none: end the file with it")
+            found[f"{subject}.{name}"] = dataclasses.replace(exercise, id=f"{subject}.{name}")
     return found
 
 

@@ -1,6 +1,6 @@
 """Questions of chapter 04, multi-head attention."""
 
-from course_lib.exercises.multi_head import count_parameters
+from course_lib.exercises.multi_head.count_parameters import count_parameters
 from course_lib.quizzes.engine import Option, Question
 
 BATCH, N_HEADS, Q_LEN, K_LEN, D_MODEL = 2, 4, 3, 5, 28

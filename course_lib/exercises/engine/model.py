@@ -41,7 +41,7 @@ class Convention(Mistake):
 
 @dataclass(frozen=True)
 class Exercise:
-    """A reference, cases, mistakes and hints under one id, `<subject>.<name>`.
+    """A reference, cases, mistakes and hints. The registry gives it its id, `<subject>.<name>`, from the file it is in.
 
     `reference` is the solution, and the one source of what `show_solution` prints: the library's own function or,
     where the library has none, a function beside this exercise. `cases` makes the inputs afresh, small ones first.
@@ -51,7 +51,6 @@ class Exercise:
     answers that differ only in form (a mask of shape (B, S) or (B, 1, 1, S)) to one form.
     """
 
-    id: str
     title: str
     task: str
     reference: Callable
@@ -66,6 +65,7 @@ class Exercise:
     canonical: Callable[[Tensor], Tensor] | None = None
     rtol: float = 1e-4
     atol: float = 1e-5
+    id: str = ""
 
     def run(self, obj: Any, given: Case) -> Any:
         """Run an object on the arguments of a case, as the exercise says it is run."""

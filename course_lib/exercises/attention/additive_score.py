@@ -1,0 +1,250 @@
+"""Exercise: the additive score."""
+
+import math
+
+import torch
+
+from course_lib.exercises.engine import Exercise, Mistake, case
+from course_lib.exercises.inputs import randn
+
+
+def additive_score(query, key, w_q, w_k, v):
+    """score(q, k) = v · tanh(q W_q + k W_k) of every query with every key, as in chapter 01.
+
+    query (batch, q_len, d_q) · key (batch, k_len, d_k) → (batch, q_len, k_len). The projections take the two to one
+    hidden width; an axis of size 1 in each lets every query meet every key.
+
+    >>> one = torch.ones(1, 1)
+    >>> additive_score(torch.tensor([[[0.5]]]), torch.tensor([[[-0.5], [0.0]]]), one, one, torch.tensor([2.0]))
+    tensor([[[0.0000, 0.9242]]])
+    """
+    q, k = query @ w_q, key @ w_k
+    compared = torch.tanh(q[:, :, None, :] + k[:, None, :, :])  # (batch, q_len, k_len, d_hidden)
+    return compared @ v
+
+
+def additive_with_loops(query, key, w_q, w_k, v):
+    def row(q, keys):
+        return torch.stack([v @ torch.tanh(q @ w_q + k @ w_k) for k in keys])
+
+    return torch.stack([torch.stack([row(q, keys) for q in qs]) for qs, keys in zip(query, key, strict=True)])
+
+
+def additive_of_pairs_joined(query, key, w_q, w_k, v):
+    q_len, k_len = query.shape[1], key.shape[1]
+    left = query.unsqueeze(2).expand(-1, -1, k_len, -1)
+    right = key.unsqueeze(1).expand(-1, q_len, -1, -1)
+    pairs = torch.cat([left, right], dim=-1) @ torch.cat([w_q, w_k])
+    return (pairs.tanh() * v).sum(dim=-1)
+
+
+def additive_with_einsum(query, key, w_q, w_k, v):
+    q = torch.einsum("bqi,ih->bqh", query, w_q).unsqueeze(2)
+    k = torch.einsum("bki,ih->bkh", key, w_k).unsqueeze(1)
+    return torch.einsum("bqkh,h->bqk", torch.tanh(q + k), v)
+
+
+def _pairs(query, key, w_q, w_k):
+    return (query @ w_q)[:, :, None], (key @ w_k)[:, None]
+
+
+def _additive(compare, finish=lambda compared, v: compared @ v):
+    def implementation(query, key, w_q, w_k, v):
+        return finish(compare(*_pairs(query, key, w_q, w_k)), v)
+
+    return implementation
+
+
+def _tanh_of_sum(q, k):
+    return torch.tanh(q + k)
+
+
+def _additive_case(batch, q_len, k_len, d_q, d_k, d_hidden, about, seed=0):
+    shapes = [(batch, q_len, d_q), (batch, k_len, d_k), (d_q, d_hidden), (d_k, d_hidden), (d_hidden,)]
+    return case(*(randn(*shape, seed=seed + n) for n, shape in enumerate(shapes)), about=about)
+
+
+EXERCISE = Exercise(
+    title="The additive score",
+    task="Return v · tanh(q W_q + k W_k) for every query with every key, shape (batch, q_len, k_len).",
+    reference=additive_score,
+    cases=lambda: [
+        _additive_case(1, 1, 2, 1, 1, 1, "one query, two keys, one feature"),
+        _additive_case(2, 3, 5, 7, 11, 13, "all sizes different", seed=5),
+        _additive_case(3, 5, 2, 4, 7, 6, "more queries than keys", seed=10),
+        _additive_case(3, 3, 3, 3, 3, 3, "all sizes equal", seed=15),
+        _additive_case(1, 4, 4, 2, 3, 5, "one sentence, as many queries as keys", seed=20),
+        _additive_case(2, 1, 7, 5, 3, 4, "one query a sentence", seed=25),
+    ],
+    mistakes=(
+        Mistake(
+            "no-tanh",
+            _additive(lambda q, k: q + k),
+            "The tanh is missing. Without it the query adds the same number to the scores of all keys, and softmax "
+            "does not notice: every query would get the same weights.",
+        ),
+        Mistake(
+            "tanh-of-each",
+            _additive(lambda q, k: q.tanh() + k.tanh()),
+            "You take the tanh of query and key *before* adding. Then each score is one part from the query plus one "
+            "from the key, and softmax cancels the query's part. First the sum, then the tanh.",
+        ),
+        Mistake(
+            "tanh-of-the-score",
+            _additive(lambda q, k: q + k, lambda c, v: torch.tanh(c @ v)),
+            "The tanh stands around the finished score. It belongs inside: tanh of the sum, then the product with `v`.",
+        ),
+        Mistake(
+            "tanh-twice",
+            _additive(_tanh_of_sum, lambda c, v: torch.tanh(c @ v)),
+            "One tanh too many: the score itself is not squeezed.",
+        ),
+        Mistake(
+            "product-instead-of-sum",
+            _additive(lambda q, k: torch.tanh(q * k)),
+            "You multiply query and key. The additive score *adds* the two projections (hence its name).",
+        ),
+        Mistake(
+            "difference-instead-of-sum",
+            _additive(lambda q, k: torch.tanh(q - k)),
+            "You subtract the key. The formula adds the two; `w_k` can learn the sign by itself.",
+        ),
+        Mistake(
+            "sigmoid",
+            _additive(lambda q, k: torch.sigmoid(q + k)),
+            "You use a sigmoid where the formula has a tanh: one lies between 0 and 1, the other between −1 and 1.",
+        ),
+        Mistake(
+            "relu",
+            _additive(lambda q, k: torch.relu(q + k)),
+            "You use a ReLU where the formula has a tanh.",
+        ),
+        Mistake(
+            "v-forgotten",
+            _additive(_tanh_of_sum, lambda c, v: c.sum(dim=-1)),
+            "You add the hidden features up with equal weights. `v` says how much each of them counts.",
+        ),
+        Mistake(
+            "mean-over-the-hidden-features",
+            _additive(_tanh_of_sum, lambda c, v: (c * v).mean(dim=-1)),
+            "You take the mean over the hidden features. The product with `v` is a *sum* over them.",
+        ),
+        Mistake(
+            "hidden-features-not-summed",
+            _additive(_tanh_of_sum, lambda c, v: c * v),
+            "Each pair still holds all its hidden features. A score is one number a pair: sum over the last axis.",
+        ),
+        Mistake(
+            "returns-the-compared",
+            _additive(_tanh_of_sum, lambda c, v: c),
+            "This is the tanh, with one vector for each pair. `v` turns each vector into one number.",
+        ),
+        Mistake(
+            "trailing-axis",
+            _additive(_tanh_of_sum, lambda c, v: c @ v[:, None]),
+            "The values are right, but an axis of size 1 is left at the end. `squeeze(-1)` removes it.",
+        ),
+        Mistake(
+            "returns-weights",
+            _additive(_tanh_of_sum, lambda c, v: (c @ v).softmax(dim=-1)),
+            "These are the weights, after the softmax. Here the scores alone are wanted.",
+        ),
+        Mistake(
+            "scaled",
+            _additive(_tanh_of_sum, lambda c, v: c @ v / math.sqrt(v.shape[0])),
+            "You divide by the root of the hidden width. The additive score is not scaled: its tanh keeps every term "
+            "between −1 and 1 already.",
+        ),
+        Mistake(
+            "keys-by-queries",
+            _additive(_tanh_of_sum, lambda c, v: (c @ v).transpose(1, 2)),
+            "Your table is (batch, k_len, q_len). Rows are queries, columns are keys: on which axis does each get "
+            "its size 1?",
+        ),
+        Mistake(
+            "query-left-out",
+            _additive(lambda q, k: torch.tanh(k).expand(-1, q.shape[1], -1, -1)),
+            "The queries make no difference: every row of your table is the same. Both projections go into the tanh.",
+        ),
+        Mistake(
+            "key-left-out",
+            _additive(lambda q, k: torch.tanh(q).expand(-1, -1, k.shape[2], -1)),
+            "The keys make no difference: every column of your table is the same. Both projections go into the tanh.",
+        ),
+        Mistake(
+            "pairs-by-position",
+            lambda query, key, w_q, w_k, v: torch.tanh(query @ w_q + key @ w_k) @ v,
+            "Query i meets only key i, if the lengths agree at all. Every query must meet *every* key: give each of "
+            "the two an axis of size 1 for the other.",
+        ),
+        Mistake(
+            "axis-for-keys-only",
+            lambda query, key, w_q, w_k, v: torch.tanh(query @ w_q + (key @ w_k)[:, None]) @ v,
+            "Only the keys got a new axis. The queries need one too, for the keys: `[:, :, None]`.",
+        ),
+        Mistake(
+            "axis-for-queries-only",
+            lambda query, key, w_q, w_k, v: torch.tanh((query @ w_q)[:, :, None] + key @ w_k) @ v,
+            "Only the queries got a new axis. The keys need one too, for the queries: `[:, None]`.",
+        ),
+        Mistake(
+            "one-matrix-for-both",
+            lambda query, key, w_q, w_k, v: torch.tanh((query @ w_q)[:, :, None] + (key @ w_q)[:, None]) @ v,
+            "You project the keys with `w_q`. They have a matrix of their own, `w_k`.",
+        ),
+        Mistake(
+            "matrices-swapped",
+            lambda query, key, w_q, w_k, v: torch.tanh((query @ w_k)[:, :, None] + (key @ w_q)[:, None]) @ v,
+            "The two matrices have changed places: `w_q` belongs to the queries.",
+        ),
+        Mistake(
+            "matrices-transposed",
+            lambda query, key, w_q, w_k, v: torch.tanh((query @ w_q.T)[:, :, None] + (key @ w_k.T)[:, None]) @ v,
+            "Here a matrix is (features in, hidden out), so it is `query @ w_q`. (`nn.Linear` stores it the other "
+            "way round: there you would transpose.)",
+        ),
+        Mistake(
+            "queries-not-projected",
+            lambda query, key, w_q, w_k, v: torch.tanh(query[:, :, None] + (key @ w_k)[:, None]) @ v,
+            "The queries enter as they are. They need their projection `w_q` first, which takes them to the hidden "
+            "width.",
+        ),
+        Mistake(
+            "keys-not-projected",
+            lambda query, key, w_q, w_k, v: torch.tanh((query @ w_q)[:, :, None] + key[:, None]) @ v,
+            "The keys enter as they are. They need their projection `w_k` first, which takes them to the hidden width.",
+        ),
+        Mistake(
+            "dot-product",
+            lambda query, key, w_q, w_k, v: (query @ w_q) @ (key @ w_k).transpose(1, 2),
+            "That is a dot product of the two projections (Luong's *general* score). The additive score sums, applies "
+            "tanh, and uses `v`.",
+        ),
+        Mistake(
+            "no-tanh-and-keys-by-queries",
+            _additive(lambda q, k: q + k, lambda c, v: (c @ v).transpose(1, 2)),
+            "Two things: the tanh is missing, and rows must be queries, columns keys.",
+        ),
+        Mistake(
+            "no-tanh-and-returns-weights",
+            _additive(lambda q, k: q + k, lambda c, v: (c @ v).softmax(dim=-1)),
+            "Two things: the tanh is missing (look: all your rows are the same), and the scores are wanted, without "
+            "softmax.",
+        ),
+        Mistake(
+            "no-tanh-and-v-forgotten",
+            _additive(lambda q, k: q + k, lambda c, v: c.sum(dim=-1)),
+            "Two things: the tanh is missing, and `v` says how much each hidden feature counts.",
+        ),
+    ),
+    hints=(
+        "Write the four shapes down first: q W_q, k W_k, their sum for all pairs, and the scores.",
+        "The sum needs (batch, q_len, k_len, d_hidden): an axis of size 1 in each term says 'the same for all of "
+        "the other'.",
+        "`torch.tanh((query @ w_q)[:, :, None] + (key @ w_k)[:, None])`, and the product with `v` sums over the "
+        "last axis.",
+    ),
+    alternatives=(additive_with_loops, additive_of_pairs_joined, additive_with_einsum),
+    difficulty=2,
+    minutes=10,
+)

@@ -1,0 +1,389 @@
+"""Exercise: scaled dot-product attention."""
+
+import math
+
+import torch
+from torch.nn import functional as F
+
+from course_lib.attention import scaled_dot_product_attention
+from course_lib.exercises.attention._inputs import SPREAD, queries
+from course_lib.exercises.attention._steps import (
+    attend,
+    divided_by_d_k,
+    dots,
+    naive_softmax,
+    reshaped,
+    root,
+    share,
+    softmax,
+    softmax_over,
+    unscaled,
+)
+from course_lib.exercises.engine import Exercise, Mistake, case
+
+
+def attention_with_einsum(query, key, value, mask=None):
+    scores = torch.einsum("...qd,...kd->...qk", query, key) * query.shape[-1] ** -0.5
+    weights = F.softmax(scores, dim=-1)
+    return torch.einsum("...qk,...kv->...qv", weights, value), weights
+
+
+def attention_query_by_query(query, key, value, mask=None):
+    weights = []
+    for i in range(query.shape[-2]):
+        scores = (query[..., i : i + 1, :] * key).sum(dim=-1) / math.sqrt(key.shape[-1])
+        exps = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+        weights.append(exps / exps.sum(dim=-1, keepdim=True))
+    weights = torch.stack(weights, dim=-2)
+    return (weights[..., None] * value[..., None, :, :]).sum(dim=-2), weights
+
+
+def attention_of_the_library(query, key, value, mask=None):
+    output = F.scaled_dot_product_attention(query, key, value)
+    ones = torch.eye(key.shape[-2], dtype=value.dtype).expand(*key.shape[:-1], key.shape[-2])
+    return output, F.scaled_dot_product_attention(query, key, ones)  # values of an identity: the weights come back
+
+
+def _softmax_at_the_end(query, key, value, mask=None):
+    scores = dots(query, key) / math.sqrt(query.shape[-1])
+    return (scores @ value).softmax(dim=-1), scores
+
+
+def _unpacks_three_sizes(query, key, value, mask=None):
+    _batch, _q_len, d_k = query.shape
+    weights = (dots(query, key) / math.sqrt(d_k)).softmax(dim=-1)
+    return weights @ value, weights
+
+
+def _hides_the_future(scores):
+    return scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -math.inf).softmax(dim=-1)
+
+
+def _scaled_after_the_softmax(query, key, value, mask=None):
+    weights = softmax(dots(query, key)) / math.sqrt(query.shape[-1])
+    return weights @ value, weights
+
+
+EXERCISE = Exercise(
+    title="Scaled dot-product attention",
+    task="Return (output, weights): softmax(Q Kᵀ / √d_k) V and the softmax itself, for any number of leading axes.",
+    reference=scaled_dot_product_attention,
+    cases=lambda: [
+        case(torch.tensor([[1.0, 0.0]]), torch.eye(2), torch.tensor([[10.0], [20.0]]), about="one query, two keys"),
+        queries((), 3, 5, 7, 2, "one sentence, without a batch axis"),
+        queries((2,), 3, 7, 5, 11, "a batch of two", seed=3),
+        queries((2, 3), 5, 7, 11, 13, "two sentences, three heads", seed=6),
+        queries((2,), 7, 3, 5, 4, "more queries than keys", seed=9),
+        queries((3,), 3, 3, 3, 3, "all sizes equal", seed=12),
+        queries((2,), 5, 1, 3, 4, "a single key", seed=15),
+        queries((2,), 2, 3, 64, 5, "d_k = 64", seed=18),
+        queries((1,), 3, 5, 7, 2, "large scores", scale=SPREAD, seed=21),
+    ],
+    mistakes=(
+        Mistake(
+            "no-scale",
+            attend(scale=unscaled),
+            "The scores are not scaled. They are sums of d_k terms and spread like √d_k: divide by that before the "
+            "softmax.",
+        ),
+        Mistake(
+            "divides-by-d-k",
+            attend(scale=divided_by_d_k),
+            "You divide by d_k, where the formula has its *root*. The standard deviation of a sum of d_k terms grows "
+            "like √d_k; divided by d_k, the weights come out too even.",
+        ),
+        Mistake(
+            "multiplies-by-root-d-k",
+            attend(scale=lambda s, q, k, v: s * math.sqrt(q.shape[-1])),
+            "You *multiply* by √d_k. The spread of the scores must go down, not up.",
+        ),
+        Mistake(
+            "divides-by-fourth-root",
+            attend(scale=lambda s, q, k, v: s / q.shape[-1] ** 0.25),
+            "You divide by the fourth root of d_k. (Half of the scaling belongs to the query and half to the key only "
+            "if you apply it to both.)",
+        ),
+        Mistake(
+            "divides-by-both",
+            attend(scale=lambda s, q, k, v: s / q.shape[-1] ** 1.5),
+            "You divide by √d_k and by d_k, one of them too many.",
+        ),
+        Mistake(
+            "root-of-the-number-of-keys",
+            attend(scale=root(lambda q, k, v: k.shape[-2])),
+            "You divide by the root of the number of *keys*. A score is a sum over features: how many terms has it?",
+        ),
+        Mistake(
+            "root-of-the-number-of-queries",
+            attend(scale=root(lambda q, k, v: q.shape[-2])),
+            "You divide by the root of the number of *queries*. A score is a sum over features: how many terms has it?",
+        ),
+        Mistake(
+            "root-of-d-v",
+            attend(scale=root(lambda q, k, v: v.shape[-1])),
+            "You divide by √d_v. The values take no part in the scores: it is the width of query and key that counts.",
+        ),
+        Mistake(
+            "root-of-the-first-size",
+            attend(scale=root(lambda q, k, v: q.shape[0])),
+            "You divide by the root of the *first* size of the query. Its features are the last axis: `shape[-1]`.",
+        ),
+        Mistake(
+            "root-of-all-heads-together",
+            attend(scale=root(lambda q, k, v: q.shape[-1] * (q.shape[-3] if q.dim() > 3 else 1))),
+            "With heads, you divide by the root of the width of all heads together (d_model). The scores of one head "
+            "have d_k terms.",
+        ),
+        Mistake(
+            "scaled-after-the-softmax",
+            _scaled_after_the_softmax,
+            "You divide *after* the softmax. The rows no longer sum to 1, and the softmax was as sharp as before: "
+            "scale the scores.",
+        ),
+        Mistake(
+            "softmax-over-the-queries",
+            attend(weigh=softmax_over(-2)),
+            "Your softmax runs over the queries: the columns sum to 1, and a query may get nothing at all. Each row "
+            "(each query) shares out 1 among the *keys*: the last axis.",
+        ),
+        Mistake(
+            "softmax-over-axis-0",
+            attend(weigh=softmax_over(0)),
+            "Your softmax runs over axis 0, in a batch the sentences. The keys are the last axis, however many stand "
+            "before it.",
+        ),
+        Mistake(
+            "softmax-over-axis-1",
+            attend(weigh=softmax_over(1)),
+            "Axis 1 is the keys only without a batch; with one it is the queries, with heads the heads. Count from "
+            "the end: `dim=-1`.",
+        ),
+        Mistake(
+            "softmax-over-axis-2",
+            attend(weigh=softmax_over(2)),
+            "Axis 2 is the keys with one batch axis, the queries with heads, and without a batch it does not exist. "
+            "Count from the end: `dim=-1`.",
+        ),
+        Mistake(
+            "softmax-without-dim",
+            attend(weigh=lambda s: F.softmax(s, dim=1 if s.dim() in (2, 4) else 0)),
+            "Without `dim=`, softmax picks an axis by old rules, in a batch the sentences. Name it: `dim=-1`.",
+        ),
+        Mistake(
+            "softmax-over-everything",
+            attend(weigh=lambda s: s.flatten(-2).softmax(dim=-1).view_as(s)),
+            "Your softmax runs over the whole table, so that all its weights together make 1. Each *row* makes 1.",
+        ),
+        Mistake(
+            "no-softmax",
+            attend(weigh=lambda s: s),
+            "The softmax is missing: scores may be negative and do not sum to 1, so the output is no mean.",
+        ),
+        Mistake(
+            "share-without-exp",
+            attend(weigh=share),
+            "You divide the scores by their sum. Some are negative, and the sum may be near 0: the exponential comes "
+            "first.",
+        ),
+        Mistake(
+            "exp-without-sum",
+            attend(weigh=torch.exp),
+            "The exponentials are not divided by their sum: the rows do not sum to 1.",
+        ),
+        Mistake(
+            "sigmoid",
+            attend(weigh=torch.sigmoid),
+            "A sigmoid judges every key alone, so the rows do not sum to 1. Softmax lets the keys compete.",
+        ),
+        Mistake(
+            "softmax-twice",
+            attend(weigh=lambda s: s.softmax(dim=-1).softmax(dim=-1)),
+            "Softmax is applied twice: the second one sees numbers between 0 and 1 and makes them nearly equal.",
+        ),
+        Mistake(
+            "log-softmax",
+            attend(weigh=lambda s: s.log_softmax(dim=-1)),
+            "The result of `log_softmax` are the logarithms of the weights. The mean needs the weights themselves.",
+        ),
+        Mistake(
+            "unstable-softmax",
+            attend(weigh=naive_softmax),
+            "Right for small scores, NaN for large ones: the exponential of 100 is infinite in float32. `softmax` "
+            "subtracts each row's largest score first, and the weights stay the same.",
+        ),
+        Mistake(
+            "softmax-at-the-end",
+            _softmax_at_the_end,
+            "The softmax stands at the end, around (QKᵀ)V. It belongs to the scores, before the values: values of 7 "
+            "must give 7.",
+        ),
+        Mistake(
+            "reshape-instead-of-transpose",
+            attend(score=reshaped),
+            "Reshaped (or viewed) to (d_k, k_len), the keys have the right *shape* and are cut to pieces. Rows must "
+            "become columns: `transpose(-2, -1)`.",
+        ),
+        Mistake(
+            "no-transpose",
+            attend(score=lambda q, k: q @ k),
+            "The keys are not transposed. A dot product needs the features of `query` (its last axis) to meet the "
+            "features of `key`, also its last: swap the last two axes of `key`.",
+        ),
+        Mistake(
+            "transposes-axes-0-and-1",
+            attend(score=lambda q, k: q @ k.transpose(0, 1)),
+            "You swap axes 0 and 1: right without a batch, wrong with one. The last two axes are meant: "
+            "`transpose(-2, -1)`.",
+        ),
+        Mistake(
+            "transposes-axes-1-and-2",
+            attend(score=lambda q, k: q @ k.transpose(1, 2)),
+            "You swap axes 1 and 2: right for (batch, k_len, d_k) alone. Without a batch, or with heads, the last two "
+            "axes have other numbers: count from the end.",
+        ),
+        Mistake(
+            "three-axes-only",
+            attend(score=lambda q, k: torch.bmm(q, k.transpose(1, 2)), mix=lambda w, k, v: torch.bmm(w, v)),
+            "Right for (batch, tokens, features) alone: `bmm` and axes 1 and 2 need three axes exactly. With `@` and "
+            "axes counted from the end, any number may stand in front.",
+        ),
+        Mistake(
+            "unpacks-three-sizes",
+            _unpacks_three_sizes,
+            "You unpack exactly three sizes from the shape. Here there may be two axes, or four: `query.shape[-1]` "
+            "is the width in any case.",
+        ),
+        Mistake(
+            "permutes-three-axes",
+            attend(score=lambda q, k: q @ k.permute(0, 2, 1)),
+            "Written `permute(0, 2, 1)`, it needs three axes exactly. Swap the last two, however many there are: "
+            "`transpose(-2, -1)`.",
+        ),
+        Mistake(
+            "transposes-axes-2-and-3",
+            attend(score=lambda q, k: q @ k.transpose(2, 3)),
+            "You swap axes 2 and 3, which is right with heads alone. Without them there are fewer axes: count from "
+            "the end.",
+        ),
+        Mistake(
+            "reverses-all-axes",
+            attend(score=lambda q, k: q @ k.permute(*reversed(range(k.dim())))),
+            "You reverse *all* axes (as `.T` does), the batch too. `transpose(-2, -1)` or `.mT` swap the last two.",
+        ),
+        Mistake(
+            "keys-ask-queries",
+            attend(score=lambda q, k: k @ q.transpose(-2, -1)),
+            "Query and key have changed places: you have one row for each *key*. Each query gets a row, each key a "
+            "column.",
+        ),
+        Mistake(
+            "sums-over-the-queries",
+            attend(mix=lambda w, k, v: torch.einsum("...qk,...qv->...kv", w, v)),
+            "Your output sums over the queries, with the letters of the einsum. Which letter is shared by the *last* "
+            "axis of the weights and the second-to-last of the values?",
+        ),
+        Mistake(
+            "weights-transposed",
+            attend(mix=lambda w, k, v: w.transpose(-2, -1) @ v),
+            "You transpose the weights before the product, so it sums over the queries. With values of ones the output "
+            "must be ones: try it.",
+        ),
+        Mistake(
+            "mixes-the-keys",
+            attend(mix=lambda w, k, v: w @ k),
+            "You mix the *keys*. They are there to be compared; what is handed out are the values.",
+        ),
+        Mistake(
+            "causal-mask",
+            attend(weigh=_hides_the_future),
+            "You hide the keys that stand after the query. That is a causal mask (chapter 05); here every query sees "
+            "every key.",
+        ),
+        Mistake(
+            "hard-choice",
+            attend(mix=lambda w, k, v: F.one_hot(w.argmax(dim=-1), w.shape[-1]).to(v.dtype) @ v),
+            "Each query takes the value of its best key alone. The output is the mean of *all* values, by weight.",
+        ),
+        Mistake(
+            "weights-first",
+            attend(give=lambda output, weights: (weights, output)),
+            "Both results are right, in the wrong order: (output, weights).",
+        ),
+        Mistake(
+            "output-only",
+            attend(give=lambda output, weights: output),
+            "The output is right. Return the weights as well: (output, weights).",
+        ),
+        Mistake(
+            "weights-only",
+            attend(give=lambda output, weights: weights),
+            "The weights are right. One step is left, the mean of the values; return (output, weights).",
+        ),
+        Mistake(
+            "returns-the-scores",
+            attend(
+                weigh=lambda s: s,
+                mix=lambda s, k, v: softmax(s) @ v,
+            ),
+            "The output is right; the second result are the scores. Return the weights, after the softmax.",
+        ),
+        Mistake(
+            "no-scale-and-output-only",
+            attend(scale=unscaled, give=lambda output, weights: output),
+            "Two things: the scores are not divided by √d_k, and the weights belong to the answer: (output, weights).",
+        ),
+        Mistake(
+            "no-scale-and-softmax-over-the-queries",
+            attend(scale=unscaled, weigh=softmax_over(-2)),
+            "Two things: the scores are not divided by √d_k, and the softmax runs over the queries, not the keys.",
+        ),
+        Mistake(
+            "no-scale-and-softmax-over-axis-1",
+            attend(scale=unscaled, weigh=softmax_over(1)),
+            "Two things: the scores are not divided by √d_k, and `dim=1` is the keys only when there is no batch.",
+        ),
+        Mistake(
+            "divides-by-d-k-and-softmax-over-the-queries",
+            attend(scale=divided_by_d_k, weigh=softmax_over(-2)),
+            "Two things: you divide by d_k instead of its root, and the softmax runs over the queries.",
+        ),
+        Mistake(
+            "no-scale-and-reshape",
+            attend(score=reshaped, scale=unscaled),
+            "Two things: `reshape` cuts the keys to pieces where a transpose is needed, and the division by √d_k is "
+            "missing.",
+        ),
+        Mistake(
+            "reshape-and-softmax-over-the-queries",
+            attend(score=reshaped, weigh=softmax_over(-2)),
+            "Two things: `reshape` cuts the keys to pieces where a transpose is needed, and the softmax runs over the "
+            "queries.",
+        ),
+        Mistake(
+            "no-scale-and-transposes-axes-1-and-2",
+            attend(score=lambda q, k: q @ k.transpose(1, 2), scale=unscaled),
+            "Two things: the division by √d_k is missing, and axes 1 and 2 are the last two only with a batch and "
+            "without heads.",
+        ),
+        Mistake(
+            "no-scale-and-unstable",
+            attend(scale=unscaled, weigh=naive_softmax),
+            "Two things: the division by √d_k is missing, and exponentials of large scores overflow: subtract each "
+            "row's largest score first.",
+        ),
+        Mistake(
+            "no-scale-and-sums-over-the-queries",
+            attend(scale=unscaled, mix=lambda w, k, v: torch.einsum("...qk,...qv->...kv", w, v)),
+            "Two things: the division by √d_k is missing, and the output sums over the queries instead of the keys.",
+        ),
+    ),
+    hints=(
+        "Four steps, four lines: scores, scaling, weights, output. Write the shape behind each.",
+        "Each query shares out a weight of 1 among the keys. So which axis does the softmax run over, and which axis "
+        "does the last product sum over?",
+        "`scores = query @ key.transpose(-2, -1) / math.sqrt(d_k)`, softmax over the last axis, `weights @ value`.",
+    ),
+    alternatives=(attention_with_einsum, attention_query_by_query, attention_of_the_library),
+    difficulty=2,
+    minutes=10,
+)

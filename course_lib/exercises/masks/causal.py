@@ -1,0 +1,112 @@
+"""Exercise: the causal mask."""
+
+import torch
+
+from course_lib.exercises.engine import Convention, Exercise, Mistake, case
+from course_lib.exercises.masks._shared import NEG_INF, one_infinity, ones
+from course_lib.masks import causal_mask
+
+
+def by_comparing_positions(n):
+    positions = torch.arange(n)
+    return positions[None, :] <= positions[:, None]
+
+
+def with_two_loops(n):
+    return torch.tensor([[key <= query for key in range(n)] for query in range(n)])
+
+
+def by_hiding_the_future(n):
+    return ~torch.ones(n, n).triu(diagonal=1).bool()
+
+
+EXERCISE = Exercise(
+    title="The causal mask",
+    task="Return an (n, n) boolean mask, True where query i (row) may attend to key j (column): j <= i.",
+    reference=causal_mask,
+    cases=lambda: [case(n, about=f"{n} token{'s' * (n != 1)}") for n in (1, 2, 3, 5, 8)],
+    canonical=one_infinity,
+    mistakes=(
+        Mistake(
+            "excludes-self",
+            lambda n: ones(n).tril(-1),
+            "Your mask hides each token from itself. Token 0 then has nothing to look at: keep the diagonal, j <= i.",
+        ),
+        Mistake(
+            "one-too-far",
+            lambda n: ones(n).tril(1),
+            "Each token sees one token of its future, and key i + 1 is the very word that row i must predict. "
+            "Where does the last True of row 0 belong?",
+        ),
+        Mistake(
+            "transposed",
+            lambda n: ones(n).triu(),
+            "Your mask shows the future and hides the past. Rows are queries, columns keys: keep the lower triangle.",
+        ),
+        Mistake(
+            "flipped",
+            lambda n: ones(n).tril().flip(1),
+            "Your triangle leans the other way: row 0 sees the last key alone. Which key must row 0 see?",
+        ),
+        Mistake(
+            "flipped-upside-down",
+            lambda n: ones(n).tril().flip(0),
+            "Your triangle stands on its head: the first token sees everything, the last one a single key. "
+            "Whose past is longest?",
+        ),
+        Mistake(
+            "only-itself",
+            lambda n: torch.eye(n, dtype=torch.bool),
+            "Every token sees itself alone, so no information flows between tokens. Its whole past belongs to the row.",
+        ),
+        Mistake(
+            "itself-and-one-before",
+            lambda n: ones(n).tril().triu(-1),
+            "Every token sees itself and one token before it. A causal mask shows the *whole* past, not a window of "
+            "it.",
+        ),
+        Mistake(
+            "one-before-only",
+            lambda n: ones(n).tril(-1).triu(-1),
+            "Every token sees the one before it, and nothing else. A causal mask shows all the past, and the token "
+            "itself.",
+        ),
+        Mistake(
+            "hides-nothing",
+            ones,
+            "Your mask lets every token see every other, the future included. Which cells of row 0 must be False?",
+        ),
+        Mistake(
+            "zero-times-infinity",
+            lambda n: (1 - torch.ones(n, n).tril()) * NEG_INF,
+            "Zero times infinity is NaN, so the cells that should stay visible are NaN. And no infinities are needed "
+            "here: "
+            "True = may attend.",
+        ),
+        Convention(
+            "true-means-ignore",
+            lambda n: ones(n).triu(1),
+            "Valid for `nn.MultiheadAttention`, where True means ignore; here True means *may attend*. Add a `~`.",
+        ),
+        Mistake(
+            "true-means-ignore-and-one-too-far",
+            lambda n: ones(n).triu(2),
+            "Two things at once: True means *ignore* in your mask (here it means may attend), and key i + 1 is let "
+            "through.",
+        ),
+        Convention(
+            "additive",
+            lambda n: torch.full((n, n), NEG_INF).triu(1),
+            "Valid as a mask to *add* (0 and −∞). Here masks are boolean: compare it with 0, and you have True = may "
+            "attend.",
+        ),
+    ),
+    hints=(
+        "Draw the mask for three tokens: which cells of row 0, row 1, row 2 are True?",
+        "Row i is the query, column j the key. Past and present mean j <= i: a lower triangle with its diagonal.",
+        "`torch.ones(n, n, dtype=torch.bool)` is all True; `.tril()` keeps the lower triangle.",
+    ),
+    alternatives=(by_comparing_positions, with_two_loops, by_hiding_the_future),
+    difficulty=1,
+    minutes=5,
+)

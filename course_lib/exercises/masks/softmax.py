@@ -1,0 +1,249 @@
+"""Exercise: a softmax with a mask."""
+
+import math
+
+import torch
+
+from course_lib.exercises.engine import Exercise, Mistake, case
+from course_lib.exercises.inputs import randn
+from course_lib.exercises.masks._shared import NEG_INF
+from course_lib.masks import causal_mask, masked_softmax, padding_mask
+
+
+def zero_then_renormalize(scores, mask):
+    weights = scores.softmax(dim=-1) * mask
+    total = weights.sum(dim=-1, keepdim=True)
+    return torch.where(total > 0, weights / total, torch.zeros_like(weights))
+
+
+def infinity_then_nan_to_num(scores, mask):
+    return torch.softmax(scores.masked_fill(mask.logical_not(), NEG_INF), dim=-1).nan_to_num(0.0)
+
+
+def exponentials_by_hand(scores, mask):
+    exps = torch.exp(scores - scores.amax(dim=-1, keepdim=True)) * mask
+    return exps / exps.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(scores.dtype).tiny)
+
+
+def _softmax_cases():
+    half = randn(3, 5, seed=5).half()
+    some = randn(2, 3, 5, 7, seed=4) > -0.5
+    some[1, 2, 3] = False
+    padded = torch.tensor([[4, 5, 6, 7, 0, 0, 0], [0, 0, 0, 8, 9, 4, 5]])
+    return [
+        case(torch.tensor([[1.0, 2.0, 3.0]]), mask=torch.tensor([[True, True, False]]), about="the last key hidden"),
+        case(torch.zeros(2, 2), mask=torch.tensor([[True, False], [False, False]]), about="an empty row"),
+        case(randn(5, 5, seed=1), mask=causal_mask(5), about="causal"),
+        case(randn(2, 3, 5, 7, seed=2), mask=padding_mask(padded), about="padding, several heads"),
+        case(randn(2, 3, 5, 7, seed=3), mask=some, about="any mask, one row empty"),
+        case(randn(3, 3, 3, seed=6), mask=causal_mask(3), about="all sizes equal"),
+        case(randn(2, 5, seed=7) + 100.0, mask=torch.tensor([True, False, True, True, False]), about="large scores"),
+        case(half, mask=torch.tensor([[True, True, False, True, False]]), about="float16"),
+        case(
+            torch.tensor([[-60.0, -61.0, 0.0]]),
+            mask=torch.tensor([[True, True, False]]),
+            about="what is visible lies far below what is hidden",
+        ),
+        case(
+            torch.tensor([[-150.0, -151.0, -140.0]]),
+            mask=torch.tensor([[True, True, False]]),
+            about="all scores lie far below zero",
+        ),
+    ]
+
+
+def _masked(scores, mask, fill=NEG_INF, axis=-1):
+    return scores.masked_fill(~mask, fill).softmax(dim=axis)
+
+
+def _nan_in_whole_rows(weights):
+    """Whether a hidden key beside a NaN is NaN or 0 depends on how it was hidden, not on the mistake."""
+    if not weights.is_floating_point() or weights.dim() == 0:
+        return weights
+    return weights.masked_fill(weights.isnan().any(dim=-1, keepdim=True), math.nan)
+
+
+def _zeroed(weights, mask):
+    return weights.masked_fill(~mask, 0.0)
+
+
+def _share(weights, guard):
+    return weights / (weights.sum(dim=-1, keepdim=True) + guard)
+
+
+EXERCISE = Exercise(
+    title="A softmax with a mask",
+    task="Return softmax(scores) over the last axis with weight 0 wherever mask is False; a row without any True is "
+    "all zeros.",
+    reference=masked_softmax,
+    cases=_softmax_cases,
+    canonical=_nan_in_whole_rows,
+    rtol=2e-3,  # one case is in float16, and an answer in float64 is more exact than the expected one
+    mistakes=(
+        Mistake(
+            "empty-row-nan",
+            _masked,
+            "Right wherever there is something to see. A row of nothing but −∞ gives 0 / 0 = NaN: set it to zero "
+            "afterwards.",
+        ),
+        Mistake(
+            "empty-row-uniform",
+            lambda scores, mask: _masked(scores, mask, torch.finfo(scores.dtype).min),
+            "Right wherever there is something to see. In an empty row all scores are equally low, so the softmax is "
+            "uniform: every hidden key gets weight. Set hidden weights to zero afterwards.",
+        ),
+        Mistake(
+            "too-large-for-half",
+            lambda scores, mask: _zeroed(_masked(scores, mask, -1e9), mask),
+            "Right in float32; float16 ends at −65504, so −1e9 cannot be stored. `torch.finfo(scores.dtype).min` fits "
+            "every type.",
+        ),
+        Mistake(
+            "too-large-for-half-and-empty-row-uniform",
+            lambda scores, mask: _masked(scores, mask, -1e9),
+            "Two cases break it: float16 cannot store −1e9, and a row with nothing to see becomes uniform instead of "
+            "zero.",
+        ),
+        Mistake(
+            "not-low-enough",
+            lambda scores, mask: _zeroed(_masked(scores, mask, -100.0), mask),
+            "A fill of −100 is low only beside scores that are not: visible scores of −150 lie below it. "
+            "`torch.finfo(scores.dtype).min` lies below all.",
+        ),
+        Mistake(
+            "not-low-enough-and-empty-row-uniform",
+            lambda scores, mask: _masked(scores, mask, -100.0),
+            "Two cases break it: a fill of −100 is not low beside visible scores of −150, and a row with nothing to "
+            "see becomes uniform instead of zero.",
+        ),
+        Mistake(
+            "zeroed-without-renormalizing",
+            lambda scores, mask: _zeroed(scores.softmax(dim=-1), mask),
+            "Hidden weights are zero, but the visible ones no longer sum to 1: hidden keys still stood in the "
+            "denominator. "
+            "Where must the mask act so that they do not?",
+        ),
+        Mistake(
+            "small-number-in-the-denominator",
+            lambda scores, mask: _share(_zeroed(scores.softmax(dim=-1), mask), 1e-9),
+            "Almost: the small number that guards your division is larger than the sum itself where the visible scores "
+            "lie far below the hidden ones. Mask before the softmax, with −∞.",
+        ),
+        Mistake(
+            "softmax-twice",
+            lambda scores, mask: _zeroed(scores.softmax(dim=-1), mask).softmax(dim=-1),
+            "The second softmax revives the zeros: exp(0) = 1. One softmax, with the hidden scores at −∞ before it.",
+        ),
+        Mistake(
+            "softmax-twice-then-zeroed",
+            lambda scores, mask: _zeroed(_zeroed(scores.softmax(dim=-1), mask).softmax(dim=-1), mask),
+            "The second softmax revives the zeros (exp(0) = 1), and the last step cuts them again: the rest no longer "
+            "sums to 1. One softmax is enough.",
+        ),
+        Mistake(
+            "fills-with-zero",
+            lambda scores, mask: scores.masked_fill(~mask, 0.0).softmax(dim=-1),
+            "A score of 0 is no low score: exp(0) = 1. Which score has exp(score) = 0?",
+        ),
+        Mistake(
+            "fills-with-zero-then-zeroed",
+            lambda scores, mask: _zeroed(scores.masked_fill(~mask, 0.0).softmax(dim=-1), mask),
+            "You filled hidden scores with 0, and exp(0) = 1 stays in the denominator: visible weights do not sum to "
+            "1.",
+        ),
+        Mistake(
+            "adds-zero-one-mask",
+            lambda scores, mask: (scores + mask).softmax(dim=-1),
+            "Adding a mask of 0 and 1 only raises the visible scores by 1. A mask that is *added* holds 0 and −∞.",
+        ),
+        Mistake(
+            "adds-zero-one-mask-then-zeroed",
+            lambda scores, mask: _zeroed((scores + mask).softmax(dim=-1), mask),
+            "Adding 0 and 1 changes scores, it hides none: the hidden keys still stand in the denominator.",
+        ),
+        Mistake(
+            "zero-times-infinity",
+            lambda scores, mask: (scores + (~mask).to(scores.dtype) * NEG_INF).softmax(dim=-1),
+            "Zero times infinity is NaN, so even visible scores become NaN. `masked_fill` writes −∞ only where it "
+            "belongs.",
+        ),
+        Mistake(
+            "all-zero",
+            lambda scores, mask: (scores + (~mask).to(scores.dtype) * NEG_INF).softmax(dim=-1).nan_to_num(0.0),
+            "Every weight is 0. Two common causes: 0 · ∞ = NaN, swept away by `nan_to_num`; or one line hides where "
+            "the "
+            "mask is False and the other where it is True.",
+        ),
+        Mistake(
+            "mask-not-applied",
+            lambda scores, mask: scores.softmax(dim=-1),
+            "Your result is the softmax without a mask. Does a line compute something that nobody keeps? "
+            "`masked_fill` returns a new tensor.",
+        ),
+        Mistake(
+            "true-means-ignore",
+            lambda scores, mask: _zeroed(_masked(scores, ~mask), ~mask),
+            "You hid what the mask lets through. Here True means *may attend*: fill where the mask is False, `~mask`.",
+        ),
+        Mistake(
+            "true-means-ignore-and-empty-row-nan",
+            lambda scores, mask: _masked(scores, ~mask),
+            "You hid what the mask lets through: fill where it is False, `~mask`. Rows with nothing to see are NaN "
+            "as well.",
+        ),
+        Mistake(
+            "true-means-ignore-and-empty-row-uniform",
+            lambda scores, mask: _masked(scores, ~mask, torch.finfo(scores.dtype).min),
+            "You hid what the mask lets through: fill where it is False, `~mask`. Rows with nothing to see need "
+            "zeros as well.",
+        ),
+        Mistake(
+            "softmax-over-queries",
+            lambda scores, mask: _zeroed(_masked(scores, mask, axis=-2).nan_to_num(0.0), mask),
+            "Your columns sum to 1, not your rows. Each *query* shares its attention out among the keys: the last "
+            "axis.",
+        ),
+        Mistake(
+            "softmax-over-queries-and-nan",
+            lambda scores, mask: _masked(scores, mask, axis=-2),
+            "Your columns sum to 1, not your rows: the softmax goes over the keys, the last axis. "
+            "And a row of nothing but −∞ gives NaN.",
+        ),
+        Mistake(
+            "softmax-over-the-first-axis",
+            lambda scores, mask: _zeroed(_masked(scores, mask, axis=0).nan_to_num(0.0), mask),
+            "Your softmax goes over the first axis, which is the batch as soon as there is one. The keys are the "
+            "last axis.",
+        ),
+        Mistake(
+            "exponentials-overflow",
+            lambda scores, mask: torch.nan_to_num(
+                scores.exp() * mask / (scores.exp() * mask).sum(dim=-1, keepdim=True), nan=0.0
+            ),
+            "Right in exact arithmetic, but exp(100) is too large for float32. Subtract each row's largest score "
+            "first, or "
+            "let `softmax` do it.",
+        ),
+        Mistake(
+            "exponentials-overflow-and-empty-row-nan",
+            lambda scores, mask: scores.exp() * mask / (scores.exp() * mask).sum(dim=-1, keepdim=True),
+            "Two cases break it: exp(100) is too large for float32 (subtract each row's largest score first), and an "
+            "empty "
+            "row is 0 / 0.",
+        ),
+        Mistake(
+            "logarithms",
+            lambda scores, mask: _masked(scores, mask).log(),
+            "These are logarithms of the weights. Attention takes the weights themselves.",
+        ),
+    ),
+    hints=(
+        "Which score has an exponential of exactly 0? And what does a row of only such scores divide by?",
+        "Lower the hidden scores *before* the softmax, so that they are missing in the sum below the fraction as well. "
+        "Then care for the empty row.",
+        "`scores.masked_fill(~mask, lowest)`, one softmax over the last axis, then `masked_fill(~mask, 0.0)`.",
+    ),
+    alternatives=(zero_then_renormalize, infinity_then_nan_to_num, exponentials_by_hand),
+    difficulty=2,
+    minutes=10,
+)

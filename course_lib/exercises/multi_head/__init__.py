@@ -1,0 +1,1 @@
+"""Exercises of chapter 04, multi-head attention: one file each."""
