@@ -189,6 +189,13 @@ def test_there_is_an_interactive_figure(book, visit, name):
     assert page.locator("[data-course=explore], [data-course=attention_view]").count() >= 1
 
 
+def uncover(question):
+    """Ask for the options where they are covered, by keyboard."""
+    for summary in question.locator(":scope > .course-quiz-fold > summary").all():
+        summary.focus()
+        summary.press("Enter")
+
+
 @each_chapter
 def test_quizzes_answer_by_keyboard(book, visit, name):
     """Each option of each question gives a reason; the arrows alone give nothing away."""
@@ -196,6 +203,7 @@ def test_quizzes_answer_by_keyboard(book, visit, name):
     questions = page.locator("[data-course-quiz] fieldset").all()
     assert len(questions) >= 6
     for question in questions:
+        uncover(question)
         options = question.locator(".course-quiz-option")
         options.first.locator("input").focus()
         page.keyboard.press("Space")
@@ -208,15 +216,15 @@ def test_quizzes_answer_by_keyboard(book, visit, name):
             assert not option.locator("[role=status]").inner_text().strip()
             page.keyboard.press("Space")
             assert option.locator("[role=status]").inner_text().strip()
-    right = page.locator("[data-verdict=right]").count()
-    assert right + page.locator("[data-verdict=wrong]").count() >= len(questions)
+    assert page.locator("[data-verdict]:not([data-verdict=''])").count() >= len(questions)
 
 
 @each_chapter
 def test_quizzes_say_which_option_is_right(book, visit, name):
-    """Clicking through the options finds a right one in every question."""
+    """Clicking through the options finds a right one in every question. (A guess says so only when asked.)"""
     page = visit().open(book / f"{name}.html")
-    for question in page.locator("[data-course-quiz] fieldset").all():
+    for question in page.locator("[data-course-quiz] fieldset:not([data-guess])").all():
+        uncover(question)
         verdicts = set()
         for option in question.locator(".course-quiz-option").all():
             option.locator("label").click()

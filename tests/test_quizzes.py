@@ -2,6 +2,7 @@
 
 import os
 import re
+from types import SimpleNamespace
 
 import pytest
 from browser import find_chromium, launch
@@ -13,7 +14,9 @@ from course_lib.quizzes import Option, Question, Quiz, bank, quiz, registry, war
 
 RIGHT = Option("True", True, "It keeps.")
 WRONG = Option("False", False, "It hides.")
-LARGEST_QUIZ = 15_000  # bytes
+LARGEST_QUIZ = 15_500  # bytes
+GUESSED = 0.35  # the largest share of questions that may be answered rightly by looking at lengths alone
+UNEVEN = 0.15  # how far the share of a place may lie from an even one
 
 
 def question(**changes) -> Question:
@@ -94,13 +97,42 @@ def test_a_question_of_the_banks_is_well_written(one):
         assert len(option.why) >= 20, "a reason, not a verdict"
 
 
-@pytest.mark.parametrize("subject", quizzes._subjects())
-def test_a_bank_gives_nothing_away(subject):
-    questions = [one for one in bank(subject).values() if not one.many]
-    places = [[option.correct for option in one.shown].index(True) for one in questions]
-    longest = [max(one.options, key=lambda option: len(option.text)).correct for one in questions]
-    assert len(questions) < 4 or len(set(places)) > 1, "the right option always stands in the same place"
-    assert len(questions) < 4 or sum(longest) <= 0.7 * len(longest), "the right option is nearly always the longest"
+def picked_by(choose, questions) -> float:
+    """The share of questions that a reader gets right who picks the option whose length `choose` (max or min) names."""
+    shares = []
+    for one in questions:
+        length = choose(len(option.text) for option in one.options)
+        picked = [option.correct for option in one.options if len(option.text) == length]
+        shares.append(sum(picked) / len(picked))
+    return sum(shares) / len(shares)
+
+
+def places(questions) -> dict[tuple[int, int], float]:
+    """How far from an even share the right option stands at each place, by the number of options and the place."""
+    off = {}
+    for size in {len(one.options) for one in questions}:
+        found = [[option.correct for option in one.shown].index(True) for one in questions if len(one.options) == size]
+        if len(found) >= 10:  # fewer cannot be even
+            off |= {(size, place): found.count(place) / len(found) - 1 / size for place in range(size)}
+    return off
+
+
+def test_lengths_and_places_give_nothing_away():
+    questions = [one for one in registry().values() if not one.many]
+    assert picked_by(max, questions) <= GUESSED
+    assert picked_by(min, questions) <= GUESSED
+    assert max(map(abs, places(questions).values())) <= UNEVEN
+
+
+def test_a_bank_that_gives_itself_away_is_found():
+    """Fixtures: the right option always the longest; always first; and mixed by the names."""
+    answers = [Option("a longer one", True, "It keeps."), *(Option(c, False, "It hides.") for c in "xyz")]
+    bank = [question(id=f"masks.test_{number}", options=answers) for number in range(40)]
+    assert picked_by(max, bank) == 1
+    assert picked_by(min, bank) == 0
+    assert max(map(abs, places(bank).values())) <= UNEVEN
+    typed = [SimpleNamespace(options=one.options, shown=one.options) for one in bank]
+    assert places(typed)[4, 0] == 0.75
 
 
 @pytest.mark.parametrize("subject", quizzes._subjects())
@@ -113,15 +145,17 @@ def test_text_form_lists_questions_and_options_without_answers():
     text = repr(warm_up("prerequisites.softmax_shift", "prerequisites.dot_product"))
     assert text.startswith("Warm-up\n1. You add 100 to every entry of x.")
     assert "\n2. What is the dot product" in text
-    assert "   - Nothing." in text
+    assert "   - It becomes sharper." in text
     assert "cancels" not in text
 
 
-def test_options_are_mixed_but_the_same_each_time():
-    forwards, backwards = question(), question(options=[WRONG, RIGHT])
-    assert forwards.shown == backwards.shown
-    orders = {tuple(option.correct for option in question(id=f"masks.test_{n}").shown) for n in range(20)}
-    assert len(orders) == 2
+def test_options_stand_in_an_order_drawn_from_the_name():
+    options = [Option(letter, letter == "a", "It keeps.") for letter in "abc"]
+    shown = {tuple(o.text for o in question(id=f"masks.test_{n}", options=options).shown) for n in range(60)}
+    assert len(shown) == 6, "every order occurs"
+    reworded = [Option(letter.upper(), letter == "a", "It keeps.") for letter in "abc"]
+    orders = ["".join(o.text for o in question(options=some).shown).lower() for some in (options, reworded)]
+    assert orders[0] == orders[1], "another wording keeps the order"
 
 
 def test_html_is_the_same_each_time_and_has_no_random_ids():
@@ -160,7 +194,11 @@ MANY = Question(
     many=True,
 )
 ONE = question(options=[RIGHT, WRONG, Option("None", False, "It is no mask.")])
-PAGE = f"<!doctype html><html lang=en><title>Quiz</title>{Quiz('Quiz', '', (ONE, MANY))._repr_html_()}"
+GUESS = question(id="masks.guess", options=[RIGHT, WRONG], guess=True)
+HEAD = "<!doctype html><html lang=en><title>Quiz</title>"
+PAGE = f"{HEAD}{Quiz('Quiz', '', (ONE, MANY))._repr_html_()}"
+COVERED = f"{HEAD}{Quiz('Warm-up', '', (ONE, MANY), covered=True)._repr_html_()}"
+GUESSES = f"{HEAD}{Quiz('Quiz', '', (GUESS,))._repr_html_()}"
 
 
 @pytest.fixture(scope="module")
@@ -271,3 +309,44 @@ def test_without_script_each_option_unfolds_its_reason(browser, tmp_path):
         assert not page.get_by_text("It hides.").first.is_visible()
         page.get_by_text("False", exact=True).first.click()
         assert page.get_by_text("It hides.").first.is_visible()
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+def test_covered_options_are_shown_on_request(browser, tmp_path, script):
+    (tmp_path / "quiz.html").write_text(COVERED, encoding="utf-8")
+    with browser.new_context(java_script_enabled=script) as context:
+        page = context.new_page()
+        page.goto((tmp_path / "quiz.html").as_uri())
+        assert page.get_by_text("What keeps?").is_visible()
+        assert not page.get_by_text("False", exact=True).first.is_visible()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert page.get_by_text("False", exact=True).first.is_visible()
+        assert not page.get_by_text("False", exact=True).last.is_visible(), "the second question is still covered"
+        page.get_by_text("False", exact=True).first.click()
+        assert page.get_by_text("It hides.").first.is_visible()
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
+def test_a_guess_keeps_its_reason_folded(browser, tmp_path, script):
+    (tmp_path / "quiz.html").write_text(GUESSES, encoding="utf-8")
+    with browser.new_context(java_script_enabled=script) as context:
+        page = context.new_page()
+        page.goto((tmp_path / "quiz.html").as_uri())
+        for choice, verdict in (("False", "✗ Not quite. It hides."), ("True", "✓ Right. It keeps.")):
+            page.get_by_text(choice, exact=True).first.click()
+            fold = page.locator(".course-quiz-fold", has_text=verdict)
+            assert fold.is_visible()
+            assert not fold.get_by_text(verdict).is_visible()
+            fold.locator("summary").click()
+            assert fold.get_by_text(verdict).is_visible()
+        assert page.locator("[data-verdict=right], [data-verdict=wrong]").count() == 0
+
+
+def test_a_wrong_guess_is_not_remembered_as_missed(browser, tmp_path):
+    (tmp_path / "quiz.html").write_text(GUESSES, encoding="utf-8")
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto((tmp_path / "quiz.html").as_uri())
+        page.get_by_text("False", exact=True).first.click()
+        assert page.evaluate("localStorage.getItem('transformer-course-missed')") is None

@@ -3,10 +3,10 @@
 >>> from course_lib.quizzes import quiz
 >>> quiz("prerequisites.softmax_sum")
 Quiz
-1. What do the entries of softmax(x) add up to, for any vector x of numbers?
-   - the number of entries of x
-   - the largest entry of x
+1. What do the entries of softmax(x) add up to?
    - 1
+   - the number of entries of x
+   - the sum of the entries of x
 """
 
 import difflib
@@ -24,8 +24,8 @@ def quiz(*ids: str) -> Quiz:
 
 
 def warm_up(*ids: str) -> Quiz:
-    """Show questions from earlier chapters, for the start of a chapter."""
-    return Quiz("Warm-up", "From earlier chapters. Recall the answer before you read the options.", _questions(ids))
+    """Show questions from earlier chapters, for the start of a chapter: the options are covered until asked for."""
+    return Quiz("Warm-up", "From earlier chapters. Recall the answer, then open the options.", _questions(ids), True)
 
 
 def bank(subject: str) -> dict[str, Question]:

@@ -17,99 +17,106 @@ def _mean(weights):
 
 
 WEIGHTS = torch.tensor(EXPONENTIALS).double().log().softmax(dim=0).tolist()
+TABLE = torch.tensor([EXPONENTIALS, [5, 4, 1], [7, 2, 1]]) / 10  # three queries and three keys: its rows sum to 1
+OVER_QUERIES = ", ".join(f"{column:.1f}" for column in TABLE.sum(dim=0).tolist())
 
 QUESTIONS = [
     Question(
         id="attention.soft",
-        text="Why does attention mix all values, where taking the value of the best key would be cheaper?",
+        text="Attention mixes all the values, although it would be cheaper to take the value of the best key alone. "
+        "What is gained?",
         options=[
             Option(
-                "The mixture changes smoothly with the query, so the query can learn.",
+                "The output changes smoothly with the query.",
                 True,
-                "The index of the best key stays or jumps: its gradient is zero wherever it exists.",
+                "So a gradient reaches the query, and back-propagation can teach it what to ask. The index of the best "
+                "key only stays or jumps, and its gradient is zero wherever it exists.",
             ),
             Option(
-                "The best key alone cannot be found without a softmax.",
+                "The output carries more information, because it holds every value.",
                 False,
-                "`argmax` finds it from the scores. The softmax does not even change which key is best.",
+                "It has the width of a single value, and often a single word is what is needed. A trained head may "
+                "well give one key nearly all of the weight.",
             ),
             Option(
-                "A mean of many values is always closer to the right answer.",
+                "No search for the best key is needed.",
                 False,
-                "Often one word is what is wanted, and attention may put nearly all weight on it. It must get there "
-                "by learning.",
+                "Attention scores every key as well, and the largest score can be read off at once. The softmax adds "
+                "work to that.",
             ),
             Option(
-                "Otherwise the output would not have the width of a value.",
+                "No key is ever ignored, so that nothing is lost.",
                 False,
-                "One value alone has that width as well.",
+                "A weight can come arbitrarily close to 0, and for keys that do not fit that is what training aims at.",
             ),
         ],
     ),
     Question(
         id="attention.by_hand",
-        text=f"The exponentials of a query's three scores are {', '.join(map(str, EXPONENTIALS))}, the values are "
+        text=f"The exponentials of a query's three scores are {', '.join(map(str, EXPONENTIALS))}, and the values are "
         f"{', '.join(map(str, VALUES))}. What is the output?",
         options=[
             Option(
                 _mean(WEIGHTS),
                 True,
                 f"The exponentials sum to {sum(EXPONENTIALS)}, so the weights are "
-                f"{', '.join(f'{w:.1f}' for w in WEIGHTS)}, and the output is the mean by these weights.",
+                f"{', '.join(f'{w:.1f}' for w in WEIGHTS)}, and the output is the weighted mean of the values.",
             ),
             Option(
                 _mean(EXPONENTIALS),
                 False,
-                f"That uses the exponentials as weights. Divide by their sum, {sum(EXPONENTIALS)}.",
+                f"That uses the exponentials as weights. Divide them by their sum, {sum(EXPONENTIALS)}, first.",
             ),
             Option(
                 _mean([1 / 3] * 3),
                 False,
-                "That is the plain mean: the scores would make no difference.",
+                "That is the plain mean of the values, in which the scores make no difference.",
             ),
             Option(
                 f"{max(zip(WEIGHTS, VALUES, strict=True))[1]}",
                 False,
-                "That is the value of the best key alone, a hard lookup. The third key has its share too.",
+                "That is the value of the best key alone, a hard lookup. The third key has a share too.",
             ),
         ],
     ),
     Question(
         id="attention.axis",
-        text="Scores have the shape (batch, n_heads, q_len, k_len). Over which axis does the softmax run, and what "
-        "sums to 1?",
+        text="Scores have the shape (batch, n_heads, q_len, k_len). Over which axis does the softmax run, and which "
+        "weights sum to 1?",
         options=[
             Option(
-                "`dim=-1`; each row, that is the weights of one query over the keys",
+                "`dim=-1`: the weights of one query over the keys",
                 True,
-                "Every query shares out one unit of attention among the keys, which are the last axis.",
+                "Every query distributes one unit of attention among the keys, and the keys are the last axis.",
             ),
             Option(
-                "`dim=-2`; each column, that is the weights of one key over the queries",
+                "`dim=-2`: the weights of one key over the queries",
                 False,
-                "Then the keys share themselves out among the queries, and a query may get nothing at all.",
+                "Then each key would distribute itself among the queries, and a query might get almost nothing.",
             ),
             Option(
-                "`dim=1`; each row, because axis 1 of a table is its columns",
+                "`dim=1`: the weights of one query, because axis 1 holds the columns",
                 False,
-                "Axis 1 is the columns of a table without axes in front. Here it is the heads, and they would compete.",
+                "Axis 1 holds the columns of a table without axes in front. Here it holds the heads, which would then "
+                "compete for each cell.",
             ),
             Option(
-                "the last two; all weights of one table together",
+                "the last two: all weights of a head",
                 False,
-                "Then a sentence with many queries would leave only crumbs for each of them.",
+                "Then a query would get less attention, the more other queries there are.",
             ),
         ],
     ),
     Question(
         id="attention.shape",
-        text=f"`query` ({BATCH}, {Q_LEN}, {D_K}), `key` ({BATCH}, {K_LEN}, {D_K}), `value` ({BATCH}, {K_LEN}, {D_V}). "
-        "What is the shape of the output?",
+        text=f"`query` has the shape ({BATCH}, {Q_LEN}, {D_K}), `key` ({BATCH}, {K_LEN}, {D_K}), and `value` "
+        f"({BATCH}, {K_LEN}, {D_V}). What is the shape of the output?",
         options=[
             Option(
                 f"({BATCH}, {Q_LEN}, {D_V})",
                 True,
-                "One row for each query, as wide as a value. Features vanish in the scores, keys in the output.",
+                "There is one row for each query, as wide as a value. The product with the keys sums over d_k, the "
+                "product with the values sums over k_len.",
             ),
             Option(
                 f"({BATCH}, {Q_LEN}, {K_LEN})",
@@ -119,120 +126,151 @@ QUESTIONS = [
             Option(
                 f"({BATCH}, {Q_LEN}, {D_K})",
                 False,
-                "What is mixed are the values, so the width is theirs: d_v.",
+                f"The output is a weighted mean of values, so it has their width, {D_V}.",
             ),
             Option(
                 f"({BATCH}, {K_LEN}, {D_V})",
                 False,
-                "That is what comes out when the sum runs over the queries. Each query gets an answer, not each key.",
+                f"Each query gets an output, not each key. A sum over the queries would be an error here: the weights "
+                f"have {Q_LEN} rows, and there are {K_LEN} values.",
             ),
         ],
     ),
     Question(
         id="attention.ones",
-        text="You call an attention function with a value of ones everywhere, and it returns 1.57, 0.86, 0.57. What is "
-        "wrong?",
+        text="You call an attention function with three queries and with ones for all values. It returns "
+        f"{OVER_QUERIES}. What do you conclude?",
         options=[
             Option(
-                "The weights of one query do not sum to 1, or the sum ran over the queries.",
+                "The weights that were added up do not sum to 1.",
                 True,
-                "A mean of ones is one, whatever the weights, provided they are the weights of one query over its "
-                "keys.",
+                "A weighted mean of ones is 1. Perhaps the softmax ran over the wrong axis, or the sum ran over the "
+                "queries. (In training, dropout on the weights does this too.)",
             ),
             Option(
-                "The division by √d_k was forgotten.",
+                "The scores were not divided by √d_k.",
                 False,
-                "Any divisor gives weights that sum to 1. This test cannot see the scaling.",
+                "Whatever the divisor is, the softmax gives weights that sum to 1, so this test cannot see the "
+                "scaling.",
             ),
             Option(
                 "The keys were reshaped where they should have been transposed.",
                 False,
-                "That spoils the scores. A softmax makes proper weights of spoiled scores too, so ones come back as "
-                "ones.",
+                "That gives wrong scores, but the softmax makes weights that sum to 1 of wrong scores too.",
             ),
             Option(
-                "Nothing: the outputs depend on the query.",
+                "Nothing is wrong, because each query has its own output.",
                 False,
-                "They do for values that differ. If all values are the same, there is only one thing to hand out.",
+                "It does when the values differ. When all values are 1, every weighted mean of them is 1.",
             ),
         ],
     ),
     Question(
         id="attention.roles",
-        text="You double every value and leave queries and keys as they are. What happens?",
+        text="You double every value and leave the queries and the keys as they are. What happens?",
         options=[
             Option(
-                "The weights stay the same, the outputs double.",
+                "The weights stay the same, and the outputs double.",
                 True,
-                "Only queries and keys decide on the weights; the output is a mean of the values.",
+                "Queries and keys alone decide on the weights, and the output is a weighted mean of the values.",
             ),
             Option(
-                "The weights get sharper, and the outputs grow more than twofold.",
+                "The weights become sharper, and the outputs more than double.",
                 False,
-                "That is what longer queries or keys do. Values take no part in the scores.",
+                "Longer queries or keys can do that. The values take no part in the scores.",
             ),
             Option(
-                "Nothing: softmax brings everything back to a sum of 1.",
+                "Nothing, thanks to the softmax.",
                 False,
-                "The softmax stands before the values. It never sees them.",
+                "The softmax normalizes the scores, before any value comes in.",
             ),
             Option(
-                "The weights are halved, so that the outputs stay the same.",
+                "The outputs grow, but by less than a factor of two, because they are means.",
                 False,
-                "The weights come from the scores alone, and always sum to 1.",
+                "A mean of doubled numbers is exactly twice the mean.",
+            ),
+        ],
+    ),
+    Question(
+        id="attention.empty_query",
+        text="A query consists of zeros. What is its output?",
+        options=[
+            Option(
+                "the plain mean of all the values",
+                True,
+                "All its scores are 0, and equal scores give equal weights.",
+            ),
+            Option(
+                "a vector of zeros",
+                False,
+                "The *scores* are 0, but exp(0) = 1: every key gets the same positive weight.",
+            ),
+            Option(
+                "the value of the key that is closest to zero",
+                False,
+                "A dot product with zeros is 0 for every key, so no key is preferred.",
+            ),
+            Option(
+                "NaN, because the softmax divides 0 by 0",
+                False,
+                "The softmax divides exponentials, and exp(0) is 1. A sum of exponentials is 0 only if every score "
+                "is −∞.",
             ),
         ],
     ),
     Question(
         id="attention.spread",
-        text=f"Entries of queries and keys have mean 0 and variance 1. d_k grows from {NARROW} to {WIDE}. By which "
-        "factor does the standard deviation of the unscaled scores grow?",
+        text="The entries of queries and keys are independent, with mean 0 and variance 1. d_k grows from "
+        f"{NARROW} to {WIDE}. By which factor does the standard deviation of the unscaled scores grow?",
         options=[
             Option(
                 f"{math.sqrt(WIDE / NARROW):g}",
                 True,
-                f"It is √d_k: from {math.sqrt(NARROW):g} to {math.sqrt(WIDE):g}.",
+                f"The standard deviation of a score is √d_k, which goes from {math.sqrt(NARROW):g} to "
+                f"{math.sqrt(WIDE):g}.",
             ),
             Option(
                 f"{WIDE / NARROW:g}",
                 False,
-                "That is the *variance*: it grows with the number of terms. The standard deviation is its root.",
+                "The *variance* grows by this factor, because variances add. The standard deviation is its root.",
             ),
             Option(
                 "1",
                 False,
-                "That holds for the scaled scores. Unscaled, every feature adds its share.",
+                "That holds for scaled scores. Without scaling, every feature adds its share to the variance.",
             ),
             Option(
                 f"{math.sqrt(math.sqrt(WIDE / NARROW)):g}",
                 False,
-                "One root too many: variances add up, and the standard deviation is their root.",
+                "That takes the root twice. The variance grows with d_k, so the standard deviation grows with √d_k.",
             ),
         ],
     ),
     Question(
         id="attention.saturation",
-        text="What goes wrong in the softmax when scores are very large?",
+        text="The scores of a query lie very far apart. What goes wrong in the softmax?",
         options=[
             Option(
-                "One weight is nearly 1, the others nearly 0, and the slopes w (1 − w) vanish.",
+                "Hardly any gradient passes through it.",
                 True,
-                "Softmax saturates. What it gives is still correct, but hardly any gradient gets back to the query.",
+                "One weight is almost 1 and the others are almost 0, so the slopes w (1 − w) almost vanish: the "
+                "softmax is saturated. Its weights are still correct.",
             ),
             Option(
-                "The weights explode, and the output with them.",
+                "Its weights grow without bound, and the output with them.",
                 False,
-                "No weight can exceed 1. The output stays between the values.",
+                "No weight can exceed 1, so the output stays between the values.",
             ),
             Option(
-                "All weights go to 0, and the output vanishes.",
+                "All its weights shrink toward 0, and the output vanishes.",
                 False,
-                "They sum to 1, so they cannot all go to 0.",
+                "The weights sum to 1, so not all of them can shrink. One of them goes to 1.",
             ),
             Option(
-                "The weights become equal, so that all keys count the same.",
+                "Its weights become NaN.",
                 False,
-                "That happens for very *small* differences, for example when scores are divided by too much.",
+                "Only a softmax that is written as exp(s) / Σ exp(s) overflows. PyTorch's subtracts the largest score "
+                "first, which leaves the weights as they are.",
             ),
         ],
     ),
@@ -244,50 +282,51 @@ QUESTIONS = [
             Option(
                 f"{math.sqrt(D_MODEL // N_HEADS):g}",
                 True,
-                f"A head's queries and keys have {D_MODEL // N_HEADS} features, and √{D_MODEL // N_HEADS} is the "
-                "spread of their dot products.",
+                f"A head's queries and keys have d_k = {D_MODEL // N_HEADS} features, so its scores are sums of "
+                f"{D_MODEL // N_HEADS} products, and they are divided by √{D_MODEL // N_HEADS}.",
             ),
             Option(
                 f"{math.sqrt(D_MODEL):.1f}",
                 False,
-                "That is √d_model. The scores of one head are sums of d_k terms, fewer than d_model.",
+                "That is √d_model. A score of one head is a sum of d_k products, and d_k is smaller than d_model.",
             ),
             Option(
                 f"{D_MODEL // N_HEADS}",
                 False,
-                "That is d_k without the root: the weights would come out almost equal.",
+                "That is d_k without the root, and it would make the weights almost equal.",
             ),
             Option(
                 f"{math.sqrt(N_HEADS):.1f}",
                 False,
-                "The number of heads says nothing about the size of one score.",
+                "That is the root of the number of heads, which has no influence on the size of one head's scores.",
             ),
         ],
     ),
     Question(
         id="attention.order",
-        text="You shuffle the keys and, in the same way, the values. What happens to the outputs?",
+        text="You shuffle the keys, and the values in the same way. What happens to the outputs?",
         options=[
             Option(
                 "They stay the same.",
                 True,
-                "Each value keeps its key and so its weight, and a sum has no order. Attention alone knows no word "
-                "order.",
+                "Each value keeps its key, and so its weight, and a sum has no order. Attention alone knows nothing of "
+                "word order.",
             ),
             Option(
                 "They are shuffled in the same way.",
                 False,
-                "Outputs belong to *queries*. Shuffle those, and the outputs follow.",
+                "The outputs belong to the *queries*. If you shuffle those, the outputs follow.",
             ),
             Option(
-                "They become meaningless.",
+                "They are wrong, because weights and values no longer match.",
                 False,
-                "That happens when you shuffle keys or values alone, so that each key hands out another's value.",
+                "They still match, because the values moved with their keys. Shuffling one of the two alone would do "
+                "this.",
             ),
             Option(
-                "They change a little, because the softmax adds its terms in another order.",
+                "They change, because a word's neighbors are different now.",
                 False,
-                "A sum does not depend on the order of its terms (beyond the last digit of floating point).",
+                "No formula of attention looks at neighbors. Each score compares one query with one key.",
             ),
         ],
     ),

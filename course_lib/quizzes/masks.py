@@ -23,9 +23,8 @@ def _visible(mask):
     return f"{int(mask.sum())}"
 
 
-def _mixed_up_softmax():
-    zeroed = SCORES.softmax(dim=-1).masked_fill(~FIRST_TWO, 0.0)
-    return _fractions(zeroed, 8)
+def _zeroed_afterwards():
+    return _fractions(SCORES.softmax(dim=-1).masked_fill(~FIRST_TWO, 0.0), 8)
 
 
 QUESTIONS = [
@@ -34,265 +33,303 @@ QUESTIONS = [
         text="What does `True` at `mask[i, j]` mean in this course?",
         options=[
             Option(
-                "query i may attend to key j",
+                "Query i may attend to key j.",
                 True,
-                "As in `F.scaled_dot_product_attention`: True keeps, rows are queries, columns are keys.",
+                "As in `F.scaled_dot_product_attention`: True keeps, rows are queries, and columns are keys.",
             ),
             Option(
-                "query i must ignore key j",
+                "Query i must ignore key j.",
                 False,
-                "That is the meaning in `nn.MultiheadAttention`: hand it our mask as it is, and it sees the future "
-                "alone.",
+                "That is the meaning in `nn.MultiheadAttention`. If you hand it a causal mask of ours as it is, each "
+                "token sees only its future.",
             ),
             Option(
-                "key i may be seen by query j",
+                "Key i may be seen by query j.",
                 False,
                 "Rows are queries and columns are keys. Read the other way, a causal mask would show the future.",
             ),
             Option(
-                "the score of i and j is raised by 1",
+                "The score of query i and key j is raised by 1.",
                 False,
-                "A boolean mask is never added. Adding 0 and 1 hides nothing, it only tilts the weights a little.",
+                "A mask of floats would be added like this, and a bonus of 1 hides nothing. A boolean mask is never "
+                "added.",
             ),
         ],
     ),
     Question(
         id="masks.diagonal",
-        text="A colleague writes `tril(-1)`, so that a token cannot see itself. What happens to token 0?",
+        text="A colleague writes the causal mask as `tril(-1)`, fills hidden scores with −∞, and calls PyTorch's "
+        "`softmax`. What happens to token 0?",
         options=[
             Option(
-                "It has nothing to look at: NaN with −∞, the whole future with −1e10.",
+                "Its weights are NaN, because its row is empty.",
                 True,
-                "A softmax of equal scores is uniform: with −1e10 the one row that may see nothing sees everything.",
+                "It has no key left, not even its own, and the softmax of a row of −∞ divides 0 by 0.",
             ),
             Option(
-                "It looks at itself all the same, because every row needs a key.",
+                "Its weights are all 0.",
                 False,
-                "Nothing in a softmax adds a key by itself. The row stays empty, and 0 / 0 is NaN.",
+                "A softmax that takes care of empty rows does this, for example `masked_softmax` of this course. "
+                "PyTorch's own gives NaN.",
             ),
             Option(
-                "It outputs zeros, so the first word is ignored in training.",
+                "Its weights are equal, so that it sees the whole future.",
                 False,
-                "Only a softmax that cares for empty rows gives zeros. The plain one gives NaN, and NaN spreads.",
+                "A large finite number such as −1e10 would do this, because a row of equal scores gives equal weights. "
+                "With −∞ the row is NaN.",
             ),
             Option(
-                "Nothing bad: token 0 has no past, so it has nothing to learn.",
+                "It still sees itself, because no row can be without a key.",
                 False,
-                "It must guess token 1, and token 0 is what it knows. With an empty row it knows nothing, or NaN.",
+                "Nothing in the softmax puts a key back. The row stays empty.",
             ),
         ],
     ),
     Question(
         id="masks.by_hand",
-        text="The exponentials of three scores are 1, 3 and 4. The third key is hidden. Which weights remain?",
+        text="The exponentials of three scores are 1, 3, and 4. The third key is hidden. Which weights remain?",
         options=[
             Option(
                 _fractions(masked_softmax(SCORES, FIRST_TWO), 4),
                 True,
-                "The hidden term vanishes from the sum as well: 1 + 3 = 4 stands below the fraction.",
+                "The hidden key also drops out of the sum, so the denominator is 1 + 3 = 4.",
             ),
             Option(
-                _mixed_up_softmax(),
+                _zeroed_afterwards(),
                 False,
-                "These sum to a half: the hidden key was set to 0 after the softmax and still stands in the "
+                "These sum to a half. The weight was set to 0 after the softmax, so the hidden key still counts in the "
                 "denominator.",
             ),
             Option(
                 _fractions(torch.tensor([1.0, 3.0, 1.0]) / 5, 5),
                 False,
-                "Here the hidden score was set to 0, and exp(0) = 1: it takes part with the weight of an ordinary key.",
+                "Here the hidden score was set to 0. Since exp(0) = 1, the key takes part like any other.",
             ),
             Option(
                 _fractions(torch.full((3,), 1 / 3), 3),
                 False,
-                "A uniform row is what equal scores give. The visible scores, 1 and 3 after exp, are not equal.",
+                "Equal scores give equal weights. Here the visible scores differ: their exponentials are 1 and 3.",
             ),
         ],
     ),
     Question(
         id="masks.why_before",
-        text="Why are hidden scores set to −∞ before the softmax, and not weights to 0 after it?",
+        text="Why are hidden scores set to −∞ before the softmax, instead of setting weights to 0 after it?",
         options=[
             Option(
-                "so that hidden keys vanish from the sum below the fraction, too",
+                "The visible weights then sum to 1.",
                 True,
-                "exp(−∞) = 0 takes the term out of numerator and denominator, and the visible weights sum to 1.",
+                "exp(−∞) = 0 takes the hidden key out of the denominator as well. (Weights that are set to 0 and then "
+                "divided by their row sums are the same.)",
             ),
             Option(
-                "because a softmax cannot return an exact 0",
+                "A softmax never returns 0.",
                 False,
-                "It can: exp(−∞) is exactly 0. And a weight set to 0 afterwards would be exactly 0 as well.",
+                "It can, because exp(−∞) is exactly 0. A weight that is set to 0 afterwards is exactly 0 too.",
             ),
             Option(
-                "because setting weights to 0 would let no gradient through",
+                "A weight that is set to 0 lets no gradient through.",
                 False,
                 "No gradient reaches a hidden score either way. What goes wrong is the sum of the visible weights.",
             ),
             Option(
-                "because a second softmax would otherwise be needed, which is slow",
+                "A second softmax would otherwise be needed to repair the sum.",
                 False,
-                "A second softmax would be wrong, not slow: exp(0) = 1 revives every zero.",
+                "A second softmax would not repair it: exp(0) = 1 gives every hidden key a positive weight again.",
             ),
         ],
     ),
     Question(
         id="masks.which_cells",
-        text="The ids are 8 9 0 0 (0 is a pad). How many of the 16 cells does `padding & causal` leave visible?",
+        text="The ids are 8 9 0 0, where 0 is a pad. How many of the 16 cells does `padding & causal` leave visible?",
         options=[
             Option(
                 _visible(padding_mask(IDS)[1, 0] & causal_mask(N_TOKENS)),
                 True,
-                "Row 0 sees one key. Rows 1, 2 and 3 see the two real ones: the rows of pads stay, their columns go.",
+                "Row 0 sees one key, and rows 1, 2, and 3 see the two real ones. The columns of the pads are hidden, "
+                "but their rows stay.",
             ),
             Option(
                 _visible(causal_mask(N_TOKENS)),
                 False,
-                "That is the causal mask alone: the two pads must disappear as keys as well.",
+                "That is the causal mask alone. The two pads must be hidden as keys as well.",
             ),
             Option(
                 _visible(padding_mask(IDS)[1, 0].mT & padding_mask(IDS)[1, 0] & causal_mask(N_TOKENS)),
                 False,
-                "Here the rows of the pads are hidden, too. That is not needed, and it leaves rows with nothing to "
-                "see.",
+                "Here the rows of the pads are hidden too. That is not needed, and it leaves rows that see nothing.",
             ),
             Option(
                 _visible(padding_mask(IDS)[1, 0] | causal_mask(N_TOKENS)),
                 False,
-                "That is `|`: one permission was enough. A cell needs both.",
+                "That is `|`, for which one permission is enough. A cell needs both.",
             ),
         ],
     ),
     Question(
         id="masks.shape",
-        text=f"Scores are ({BATCH}, {N_HEADS}, {N_TOKENS}, {N_TOKENS}). Which shape does the padding mask need?",
+        text=f"Scores have the shape ({BATCH}, {N_HEADS}, {N_TOKENS}, {N_TOKENS}). Which shape does the padding mask "
+        "need?",
         options=[
             Option(
                 f"{tuple(padding_mask(IDS).shape)}",
                 True,
-                "Batch first, keys last, and an axis of size 1 for everything that makes no difference: heads, "
-                "queries.",
+                "The batch comes first and the keys last. The heads and the queries make no difference, so their axes "
+                "have size 1.",
             ),
             Option(
                 f"{tuple(IDS.shape)}",
                 False,
-                "Shapes line up from the right: this would be read as (q_len, k_len), without an error if the sizes "
-                "agree.",
+                f"Shapes line up from the right, so this is read as (q_len, k_len). Here it is an error; in a batch of "
+                f"{N_TOKENS} sentences it would pass in silence.",
             ),
             Option(
                 f"{(BATCH, 1, N_TOKENS, 1)}",
                 False,
-                "This runs along the queries: pads would be blindfolded, and real tokens would still look at them.",
+                "This runs along the queries. The pads would see nothing, and real tokens would still attend to them.",
             ),
             Option(
                 f"{(BATCH, N_TOKENS, 1, 1)}",
                 False,
-                "The tokens lie on the axis of the heads here. Keys are the last axis of the scores.",
+                f"This puts the tokens on the axis of the heads. Here it is an error; with {N_TOKENS} heads it would "
+                "pass in silence.",
             ),
         ],
     ),
     Question(
         id="masks.empty_rows",
-        text="Which of these can leave a row with nothing to see?",
+        text="Which of these can leave a row that sees nothing?",
         many=True,
         options=[
             Option(
                 "padding on the left, together with the causal mask",
                 True,
-                "The first pads can only look back, and behind them are only pads.",
+                "The first pad can only look back, and there is nothing behind it but itself, a pad.",
             ),
             Option(
                 "hiding pads both as keys and as queries",
                 True,
-                "Every row of a pad is then empty. Hiding them as keys is enough.",
+                "Every row of a pad is empty then. Hiding them as keys is enough.",
             ),
             Option(
                 "padding on the right, together with the causal mask",
                 False,
-                "Every row sees key 0, which is a real token here.",
+                "Every row sees key 0, which is a real token unless the whole sentence is padding.",
             ),
             Option(
                 "the causal mask alone",
                 False,
-                "The diagonal is kept: each row sees at least itself.",
+                "The diagonal is kept, so each row sees at least itself.",
+            ),
+        ],
+    ),
+    Question(
+        id="masks.right_padding",
+        text="A decoder uses the causal mask alone on sentences that are padded on the right. How do the pads change "
+        "the outputs at real tokens?",
+        options=[
+            Option(
+                "not at all, because all of them come later",
+                True,
+                "So the causal mask hides every pad from every real token already, in every layer. Left padding needs "
+                "the padding mask as well.",
+            ),
+            Option(
+                "only at the last real token",
+                False,
+                "The causal mask ends at the token itself. The next position is hidden, whatever stands there.",
+            ),
+            Option(
+                "a little everywhere, because pads count in the softmax's sum",
+                False,
+                "Hidden keys drop out of the sum, and the causal mask hides every later position.",
+            ),
+            Option(
+                "only from the second layer on, where pads have mixed with words",
+                False,
+                "Pads do read the words before them, but no real token can read a pad, in any layer.",
             ),
         ],
     ),
     Question(
         id="masks.floor",
-        text=f"{N_WORDS} random words, {SEQ_LEN} tokens a sentence, no mask. Near which loss does a "
-        "model that copies its right neighbor end?",
+        text=f"A model without a mask is trained on sentences of {SEQ_LEN} tokens, drawn at random from {N_WORDS} "
+        "words. It learns to copy its right neighbor. Near which loss does it end?",
         options=[
             Option(
                 f"{math.log(N_WORDS) / SEQ_LEN:.2f}",
                 True,
-                f"Only the last position has no neighbor to copy: it pays ln {N_WORDS}, the others nothing.",
+                f"Only the last position has no neighbor to copy. It pays ln {N_WORDS}, the others pay nothing, and "
+                f"the loss is the mean over {SEQ_LEN} positions.",
             ),
             Option(
                 f"{math.log(N_WORDS):.2f}",
                 False,
-                f"That is the floor ln {N_WORDS} of an honest model, which cannot see its neighbor.",
+                f"That is ln {N_WORDS}, the floor of a model that cannot see its neighbor.",
             ),
             Option(
                 f"{0:.2f}",
                 False,
-                "The answer of the last position does not stand in the input, so there is nothing to copy there.",
+                "The target of the last position is not in the input, so there it has nothing to copy.",
             ),
             Option(
                 f"{1 / N_WORDS:.2f}",
                 False,
-                f"1/{N_WORDS} is the probability of each word, not its cost: that is the negative logarithm.",
+                f"1/{N_WORDS} is the probability of each word. The loss is the negative logarithm of it.",
             ),
         ],
     ),
     Question(
         id="masks.probe",
-        text="A decoder's mask is `tril(1)`. Which probe finds it without any training?",
+        text="A decoder combines `tril(1)` with a correct padding mask. Which check finds the mistake without any "
+        "training?",
         options=[
             Option(
                 "the leak probe",
                 True,
-                "Edit token t + 1, and output t moves. It needs one run for each token, and no training.",
+                "It edits one token after the other, and output t moves when token t + 1 is edited.",
             ),
             Option(
                 "the pad probe",
                 False,
-                "It appends pads, and those may be hidden perfectly while the order is wrong by one.",
+                "It appends pads, and the padding mask hides those, so no output at a real token moves.",
             ),
             Option(
                 "the random-token floor",
                 False,
-                "It finds the leak as well, but only after training, in the loss.",
+                "It finds the leak too, but in the loss, so the model has to be trained first.",
             ),
             Option(
-                "a look at the shape of the output",
+                "a test of the output's shape",
                 False,
-                "A mask never changes a shape. That is why its mistakes are silent.",
+                "A mask changes no shape, which is why its mistakes are silent.",
             ),
         ],
     ),
     Question(
         id="masks.cross",
-        text="Which mask belongs into cross-attention, where the target looks at the source?",
+        text="Which mask belongs in cross-attention, where the target attends to the source?",
         options=[
             Option(
-                "the padding mask of the source",
+                "the source's padding mask",
                 True,
-                "The source is finished, so all of it may be seen, except its pads, which are keys here.",
+                "The source is complete, so every target token may see all of it except its pads, which are keys here.",
             ),
             Option(
-                "the causal mask",
+                "the causal mask of the target",
                 False,
-                "It says which *target* tokens come later. Here the first target word would see one source word only.",
+                "It says which *target* tokens come later. Here it would let the first target token see only the first "
+                "source token.",
             ),
             Option(
                 "the padding mask of the target",
                 False,
-                "Target tokens are the queries here, and pads are hidden as keys.",
+                "The target's tokens are the queries here, and pads are hidden as keys.",
             ),
             Option(
-                "no mask",
+                "no mask at all",
                 False,
-                "Then the translation depends on how many pads the source was filled up with.",
+                "Then the translation of a sentence depends on how many pads its batch adds to it.",
             ),
         ],
     ),

@@ -1,88 +1,104 @@
 """Questions of chapter 04, multi-head attention."""
 
-from course_lib.exercises.multi_head.count_parameters import count_parameters
+from course_lib.multi_head import MultiHeadAttention
 from course_lib.quizzes.engine import Option, Question
 
 BATCH, N_HEADS, Q_LEN, K_LEN, D_MODEL = 2, 4, 3, 5, 28
 D_K = D_MODEL // N_HEADS
 BASE_MODEL, BASE_HEADS, BASE_D_K = 512, 8, 64
+LENGTH, HEADS = 5, 8  # of the scores that were printed: as many heads as features in each
+MANY_HEADS = 16
+
+
+def _parameters(d_model, n_heads):
+    return sum(p.numel() for p in MultiHeadAttention(d_model, n_heads, bias=False).parameters())
+
+
+PARAMETERS = _parameters(BASE_MODEL, BASE_HEADS)
 
 QUESTIONS = [
     Question(
         id="multi_head.shape",
-        text=f"Queries ({BATCH}, {Q_LEN}, {D_MODEL}), keys ({BATCH}, {K_LEN}, {D_MODEL}), {N_HEADS} heads. "
-        "Which shape do the attention weights have?",
+        text=f"Queries have the shape ({BATCH}, {Q_LEN}, {D_MODEL}), keys ({BATCH}, {K_LEN}, {D_MODEL}), and there are "
+        f"{N_HEADS} heads. Which shape do the attention weights have?",
         options=[
             Option(
                 f"({BATCH}, {N_HEADS}, {Q_LEN}, {K_LEN})",
                 True,
-                "Each sentence and each head has its own table: one row for each query, one column for each key.",
+                "Each sentence and each head has its own table, with one row for each query and one column for each "
+                "key.",
             ),
             Option(
                 f"({BATCH}, {Q_LEN}, {N_HEADS}, {N_HEADS})",
                 False,
-                "That comes out when the transpose is missing: the heads of one token attend to each other.",
+                "Tables of heads by heads come from a missing transpose. (With as many keys as queries it runs, and "
+                "the heads of one token attend to each other; here it would be an error.)",
             ),
             Option(
                 f"({BATCH}, {N_HEADS}, {Q_LEN}, {D_K})",
                 False,
-                "That is the shape of the queries after the split, and of each head's result. Weights end with keys.",
+                "That is the shape of the queries after the split, and of what each head returns. Weights end with the "
+                "keys.",
             ),
             Option(
                 f"({BATCH}, {Q_LEN}, {K_LEN})",
                 False,
-                "One table for each sentence: that is a single head, or the mean over the heads.",
+                "That is one table for each sentence: the weights of a single head, or their mean over the heads.",
             ),
         ],
     ),
     Question(
         id="multi_head.why_several",
-        text="A token must learn who stands before it and who stands after it. Why does one head fail?",
+        text="A token is to find out which word stands before it and which word stands after it. What do two heads "
+        "give it that one head does not?",
         options=[
             Option(
-                "It has one softmax, so it returns one mean, and a mean does not tell who came from where",
+                "two weighted means, side by side",
                 True,
-                "Two heads have two sets of weights, and their answers stay apart, side by side.",
+                "One head returns one mean. If both neighbors have the same weight, their order is lost in it; if the "
+                "weights differ, the order shows only as a difference in size. Two heads keep the answers apart, so a "
+                "linear layer can read both.",
             ),
             Option(
-                "It has too few parameters to store two answers",
+                "weight on two words, where one head can choose only one",
                 False,
-                "The two heads that solve the task have exactly as many parameters together.",
+                "A single head can do that: its softmax may share the weight among all the keys. What it returns is "
+                "still one mean.",
             ),
             Option(
-                "A softmax can put weight on one key only",
+                "twice the parameters",
                 False,
-                "It can share its weight among all keys. That is the trouble: what arrives is their mean.",
+                "Two heads of half the width have as many parameters as one head of full width.",
             ),
             Option(
-                "The two places are at different distances from the token",
+                "a view in both directions, where one head looks only one way",
                 False,
-                "Attention reaches every distance in one step. Both neighbors are within its reach.",
+                "One head may give weight to keys on both sides at once.",
             ),
         ],
     ),
     Question(
         id="multi_head.parameters",
         text=f"d_model = {BASE_MODEL}, {BASE_HEADS} heads with d_k = d_v = {BASE_D_K}, no biases. "
-        "How many parameters has multi-head attention?",
+        "How many parameters does multi-head attention have?",
         options=[
             Option(
-                f"{count_parameters(BASE_MODEL, BASE_HEADS, BASE_D_K, BASE_D_K, False):,}",
+                f"{PARAMETERS:,}",
                 True,
-                f"4 · {BASE_MODEL}²: three projections and W_O. The number of heads cancels.",
+                f"4 · {BASE_MODEL}²: the three projections and W_O. The number of heads cancels.",
             ),
             Option(
-                f"{BASE_HEADS * count_parameters(BASE_MODEL, 1, BASE_MODEL, BASE_MODEL, False):,}",
+                f"{BASE_HEADS * _parameters(BASE_MODEL, 1):,}",
                 False,
-                f"That gives each of the {BASE_HEADS} heads full width. A head projects down to {BASE_D_K} features.",
+                f"That gives each of the {BASE_HEADS} heads the full width. A head projects to {BASE_D_K} features.",
             ),
             Option(
-                f"{3 * BASE_MODEL**2:,}",
+                f"{PARAMETERS - BASE_MODEL**2:,}",
                 False,
-                "Queries, keys and values are counted; W_O is missing.",
+                "The projections of queries, keys, and values are counted, and W_O is missing.",
             ),
             Option(
-                f"{count_parameters(BASE_MODEL, 1, BASE_D_K, BASE_D_K, False):,}",
+                f"{PARAMETERS // BASE_HEADS:,}",
                 False,
                 f"That is one head of {BASE_D_K} features. There are {BASE_HEADS}, each with matrices of its own.",
             ),
@@ -90,54 +106,116 @@ QUESTIONS = [
     ),
     Question(
         id="multi_head.view",
-        text="x has the shape (batch, seq_len, d_model). What is wrong with `x.view(batch, n_heads, seq_len, d_k)`?",
+        text="x has the shape (batch, seq_len, d_model), and the heads are split by "
+        "`x.view(batch, n_heads, seq_len, d_k)`. What happens?",
         options=[
             Option(
-                "Shape right, numbers wrong: `view` deals out whole tokens, so a head holds other tokens than it "
-                "should",
+                "The shape is right, and the numbers are wrong.",
                 True,
-                "`view` only counts the numbers differently. An axis is moved by `transpose`, after the cut.",
+                "`view` only cuts the stored numbers into new rows, so a head gets pieces of a few tokens. First "
+                "`view(batch, seq_len, n_heads, d_k)`, then `transpose(1, 2)`.",
             ),
             Option(
-                "It raises an error, because n_heads and seq_len are in the wrong order",
+                "It raises an error.",
                 False,
-                "It runs, since the number of elements fits. That is what makes it dangerous.",
+                "It runs, because the number of elements fits. That is what makes it dangerous.",
             ),
             Option(
-                "Nothing, as long as the heads are joined again by a `view` back",
+                "Nothing bad, because joining the heads by a `view` undoes it.",
                 False,
-                "That round trip is the identity, and in between every head attends among the wrong vectors.",
+                "The round trip does give x back, but in between every head attends among the wrong vectors.",
             ),
             Option(
-                "It copies the tensor and doubles the memory",
+                "The heads are right, but no longer contiguous in memory.",
                 False,
-                "A `view` never copies. Its numbers stay where they are, and that is exactly the problem.",
+                "A transpose makes a tensor non-contiguous. A `view` leaves every number where it is, and so it cannot "
+                "move an axis.",
+            ),
+        ],
+    ),
+    Question(
+        id="multi_head.scores_shape",
+        text=f"You print the shape of the scores: ({BATCH}, {LENGTH}, {HEADS}, {HEADS}). The batch has {BATCH} "
+        f"sentences of {LENGTH} tokens, and there are {HEADS} heads with d_k = {HEADS}. What is wrong?",
+        options=[
+            Option(
+                "The heads were not moved in front of the tokens.",
+                True,
+                f"The scores should be ({BATCH}, {HEADS}, {LENGTH}, {LENGTH}). Here the heads inside one token attend "
+                "to each other, and no token sees another.",
+            ),
+            Option(
+                "The keys were not transposed before the product.",
+                False,
+                f"With the heads in front, this would be an error: ({LENGTH}, {HEADS}) times ({LENGTH}, {HEADS}) does "
+                "not fit.",
+            ),
+            Option(
+                "The softmax ran over the heads.",
+                False,
+                "A softmax changes no shape, and it comes after the scores.",
+            ),
+            Option(
+                "Nothing: each token has one row of scores for each of its heads.",
+                False,
+                f"A row of scores has one number for each key, and there are {LENGTH} keys.",
             ),
         ],
     ),
     Question(
         id="multi_head.scale",
-        text=f"d_model = {BASE_MODEL}, {BASE_HEADS} heads. By what are the scores of a head divided?",
+        text=f"A model has d_model = {BASE_MODEL} and {BASE_HEADS} heads. By what are the scores of one head divided?",
         options=[
             Option(
                 f"√{BASE_D_K}",
                 True,
-                f"A score of one head is a sum of d_k = {BASE_D_K} products, so it spreads like √{BASE_D_K}.",
+                f"A score of one head is a sum of d_k = {BASE_D_K} products, so its standard deviation grows with "
+                f"√{BASE_D_K}.",
             ),
             Option(
                 f"√{BASE_MODEL}",
                 False,
-                f"Then the scores are √{BASE_HEADS} times too small and every softmax is too even.",
+                f"Then the scores are too small by a factor of √{BASE_HEADS}, and every softmax is too flat.",
             ),
             Option(
                 f"{BASE_D_K}",
                 False,
-                "The variance of a score grows with d_k, its spread with the root of it.",
+                "The variance of a score grows with d_k, and its standard deviation with the root of d_k.",
             ),
             Option(
                 f"√{BASE_HEADS}",
                 False,
-                "Heads do not add up inside a score. Each has its own table, of d_k terms a cell.",
+                f"Scores are not added up over the heads. Each head has its own, and each is a sum of {BASE_D_K} "
+                "products.",
+            ),
+        ],
+    ),
+    Question(
+        id="multi_head.price",
+        text=f"d_model stays the same, and you go from 1 head to {MANY_HEADS} heads of equal width. What grows "
+        "with the number of heads?",
+        options=[
+            Option(
+                "the number of weights, and the softmax's work on them",
+                True,
+                "Each head has a table of q_len × k_len weights of its own, to be scaled, masked, and normalized.",
+            ),
+            Option(
+                f"the number of parameters, by a factor of {MANY_HEADS}",
+                False,
+                "Each head is as much narrower as there are more heads, so the projections keep their size.",
+            ),
+            Option(
+                f"the work of the matrix products, by a factor of {MANY_HEADS}",
+                False,
+                f"There are {MANY_HEADS} times as many products, and each is over {MANY_HEADS} times fewer features, "
+                "so their work stays the same.",
+            ),
+            Option(
+                "nothing, because the heads share out d_model among them",
+                False,
+                "That holds for parameters and matrix products. The tables of weights are not shared out: every head "
+                "has a whole one.",
             ),
         ],
     ),
@@ -146,25 +224,25 @@ QUESTIONS = [
         text="What does W_O do?",
         options=[
             Option(
-                "It mixes: each head may write to every feature of the output",
+                "It lets each head write to every feature of the output.",
                 True,
-                "Without it head i fills its own d_v features, and no other head can touch them.",
+                "Without it, head i fills its own d_v features, and no other head can reach them.",
             ),
             Option(
-                "It brings the concatenation, which is n_heads times too wide, back to d_model",
+                "It shrinks the joined heads, which are n_heads times too wide, to d_model.",
                 False,
-                "The concatenation has n_heads · d_v = d_model features already. Nothing complains when W_O is "
-                "missing.",
+                "With d_v = d_model / n_heads, as usual, the joined heads have d_model features already. (Where "
+                "n_heads · d_v differs from d_model, W_O changes the width as well.)",
             ),
             Option(
-                "It chooses, for each token, the one head that fits best",
+                "It chooses, for each token, the head that fits best.",
                 False,
-                "It is one fixed matrix, the same for all tokens. It adds what the heads write; it selects nothing.",
+                "It is one fixed matrix, the same for all tokens. It adds up what the heads write and selects nothing.",
             ),
             Option(
-                "It averages the heads, so that their errors cancel",
+                "It averages the heads, so that their errors cancel.",
                 False,
-                "A mean would throw away what keeps the answers apart. W_O is learned, and different for each head.",
+                "A mean would mix up what the heads keep apart. W_O is learned, and it treats each head differently.",
             ),
         ],
     ),
@@ -175,71 +253,74 @@ QUESTIONS = [
             Option(
                 "all d_model of them",
                 True,
-                "W_Q of one head has d_model rows and d_k columns: it reads everything and keeps a narrow view.",
+                "A head's W_Q has d_model rows and d_k columns: it reads every feature and returns a few mixtures.",
             ),
             Option(
-                "the first d_k features",
+                "the first d_k of them",
                 False,
-                "The input is not cut. Cut is the projected vector, and each of its features is a mix of all inputs.",
+                "The projected vector is cut into heads, not the input, and each projected feature is a mixture of all "
+                "input features.",
             ),
             Option(
-                "the features that W_O assigns to it",
+                "the d_k of them that training has selected",
                 False,
-                "W_O comes last, and mixes what the heads return. It does not reach back to the queries.",
+                "Training selects no features. It changes the weights with which all of them enter each mixture.",
             ),
         ],
     ),
     Question(
         id="multi_head.cross",
-        text="Cross-attention: `query` from a target of 3 tokens, `key` and `value` from a memory of 5. "
-        "What happens when the memory's tokens are shuffled (keys and values alike)?",
+        text="In cross-attention, `query` comes from a target of 3 tokens, `key` and `value` from a memory of 5. The "
+        "memory's tokens are shuffled, keys and values alike. What happens to the output?",
         options=[
             Option(
-                "The output stays the same",
+                "It stays the same.",
                 True,
                 "Each query takes a weighted mean over the memory, and a mean does not depend on the order of its "
                 "terms.",
             ),
             Option(
-                "The rows of the output are shuffled in the same way",
+                "Its rows are shuffled in the same way.",
                 False,
-                "The rows belong to the queries, and those stayed. That happens in self-attention, where both move.",
+                "The rows belong to the queries, which have not moved. In self-attention the queries move too, and "
+                "there this would be the answer.",
             ),
             Option(
-                "The output is wrong, because weights and values no longer belong together",
+                "It is wrong, because weights and values no longer match.",
                 False,
-                "They do: keys and values moved together. Shuffle one of the two alone, and this would be the answer.",
+                "They still match, because keys and values moved together. Shuffling only one of them would do this.",
             ),
             Option(
-                "The output gets 5 rows instead of 3",
+                "It has 5 rows instead of 3.",
                 False,
-                "One row for each query, whatever the memory holds.",
+                "There is one row for each query, whatever the length of the memory is.",
             ),
         ],
     ),
     Question(
         id="multi_head.polarity",
-        text="`mask` follows this course: True = may attend. How do you hand it to `nn.MultiheadAttention`?",
+        text="`mask` is a causal mask of this course, in which True means *may attend*. How do you hand it to "
+        "`nn.MultiheadAttention`?",
         options=[
             Option(
                 "`attn_mask=~mask`",
                 True,
-                "There True means ignore, so the mask is turned round.",
+                "There True means *ignore*, so the mask has to be inverted.",
             ),
             Option(
                 "`attn_mask=mask`",
                 False,
-                "Then every token sees its future alone, and the last row, with nothing to see, is NaN.",
+                "Then every token sees only its future, and the last one, which has none, sees nothing at all.",
             ),
             Option(
                 "`attn_mask=mask.float()`",
                 False,
-                "A mask of numbers is added to the scores. Adding 0 or 1 hides nothing.",
+                "A mask of floats is added to the scores, and adding 1 or 0 hides nothing.",
             ),
             Option(
-                "`key_padding_mask=mask`",
+                "`is_causal=True` instead of the mask",
                 False,
-                "That argument has the shape (batch, k_len), and there, too, True means ignore.",
+                "In this module, `is_causal` is only a hint about `attn_mask`. Without the mask it is an error.",
             ),
         ],
     ),

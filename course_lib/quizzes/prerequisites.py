@@ -22,13 +22,13 @@ def _shape(*sizes: int) -> str:
 QUESTIONS = [
     Question(
         id="prerequisites.softmax_sum",
-        text="What do the entries of softmax(x) add up to, for any vector x of numbers?",
+        text="What do the entries of softmax(x) add up to?",
         options=[
             Option("1", True, "Each entry is exp(xᵢ) divided by the sum of all of them, so together they make 1."),
             Option(
-                "the largest entry of x",
+                "the sum of the entries of x",
                 False,
-                "Softmax divides by the sum of the exponentials. The size of x is gone, only differences matter.",
+                "Softmax divides the exponentials by their sum, so the size of x is lost. Only differences matter.",
             ),
             Option(
                 "the number of entries of x",
@@ -42,63 +42,62 @@ QUESTIONS = [
         text="You add 100 to every entry of x. What happens to softmax(x)?",
         options=[
             Option(
-                "Nothing.",
+                "It stays the same.",
                 True,
-                "Every exponential is multiplied by exp(100), and so is their sum: the factor cancels. This is why "
+                "Every exponential is multiplied by exp(100), and so is their sum, so the factor cancels. This is why "
                 "an implementation may subtract the maximum first.",
             ),
             Option(
                 "It becomes sharper.",
                 False,
-                "Sharper is what multiplying does: it stretches the differences. Adding leaves them as they are.",
+                "Multiplying makes it sharper, because it stretches the differences. Adding leaves them as they are.",
             ),
             Option(
-                "It overflows, so the result is undefined.",
+                "It overflows, and the result is undefined.",
                 False,
-                "A naive exp overflows, but the function is defined: the common factor cancels, and PyTorch's "
-                "softmax gives the same result as before.",
+                "exp(100) does overflow in single precision. But the common factor cancels, and PyTorch's softmax "
+                "gives the same result as before.",
             ),
         ],
     ),
     Question(
         id="prerequisites.softmax_scale",
-        text=f"You multiply every entry of x by {SCALE}, and the entries differ by about 1. What happens to "
-        "softmax(x)?",
+        text=f"The entries of x differ by about 1. You multiply every entry by {SCALE}. What happens to softmax(x)?",
         options=[
             Option(
-                "The largest entry takes nearly everything.",
+                "The largest entry takes nearly all.",
                 True,
-                f"Differences become ratios: a difference of 1 is a ratio of e, one of {SCALE} a ratio of e^{SCALE}, "
-                f"about {math.exp(SCALE):,.0f}.",
+                f"A difference of 1 is a ratio of e after the exponential, and a difference of {SCALE} is a ratio of "
+                f"e^{SCALE}, about {math.exp(SCALE):,.0f}.",
             ),
             Option(
-                "Nothing, the factor cancels.",
+                "Nothing, because the factor cancels.",
                 False,
-                "A factor on the exponentials would cancel. A factor inside them does not: it raises each of them to "
+                "A factor of the exponentials would cancel. This one stands inside them, so it raises each of them to "
                 "a power.",
             ),
             Option(
-                "All entries come closer to each other.",
+                "The entries come closer to each other.",
                 False,
-                "That is what dividing does. Multiplying stretches the differences.",
+                "Dividing does that. Multiplying stretches the differences.",
             ),
         ],
     ),
     Question(
         id="prerequisites.matmul_shape",
-        text=f"`a` has shape {_shape(ROWS, INNER)}, `b` has shape {_shape(INNER, COLUMNS)}. What is the shape of `a @ "
-        "b`?",
+        text=f"`a` has the shape {_shape(ROWS, INNER)}, and `b` has the shape {_shape(INNER, COLUMNS)}. What is the "
+        "shape of `a @ b`?",
         options=[
             Option(
                 _shape(*PRODUCT.shape),
                 True,
-                f"The shared size, {INNER}, is summed away. What is left is a row for each row of `a` and a column "
-                "for each column of `b`.",
+                f"The product sums over the shared size, {INNER}. The result has a row for each row of `a` and a "
+                "column for each column of `b`.",
             ),
             Option(
                 _shape(INNER, INNER),
                 False,
-                f"{INNER} is the axis that both share: the product sums over it, so it disappears.",
+                f"{INNER} is the size that both share. The product sums over it, so it disappears.",
             ),
             Option(
                 _shape(COLUMNS, ROWS),
@@ -114,22 +113,22 @@ QUESTIONS = [
     ),
     Question(
         id="prerequisites.weighted_rows",
-        text="`weights @ value`: what is row 0 of the result?",
+        text="What is row 0 of `weights @ value`?",
         options=[
             Option(
-                "a mixture of the rows of `value`, mixed by row 0 of `weights`",
+                "a mixture of all rows of `value`, by row 0 of `weights`",
                 True,
                 "Entry (0, j) of `weights` says how much of row j of `value` goes in. Attention is this product.",
             ),
             Option(
-                "row 0 of `value`, scaled by the sum of row 0 of `weights`",
+                "row 0 of `value`, times the sum of row 0 of `weights`",
                 False,
-                "Then no other row of `value` could reach row 0. The product goes over all rows.",
+                "Then no other row of `value` could reach row 0. The product sums over all the rows.",
             ),
             Option(
-                "a mixture of the columns of `value`, mixed by column 0 of `weights`",
+                "a mixture of all columns of `value`, by column 0 of `weights`",
                 False,
-                "Columns are mixed by a matrix on the right, `value @ w`. A matrix on the left mixes rows.",
+                "A matrix on the right mixes columns, as in `value @ w`. A matrix on the left mixes rows.",
             ),
         ],
     ),
@@ -140,23 +139,23 @@ QUESTIONS = [
             Option(
                 _shape(*BROADCAST.shape),
                 True,
-                f"Shapes are lined up at the right: {_shape(BATCH, 1)} and {_shape(1, LENGTH)}. Each size of 1 "
-                "stretches to the other's.",
+                f"Shapes line up at the right: {_shape(BATCH, 1)} and {_shape(1, LENGTH)}. Each size of 1 stretches to "
+                "the other's size.",
             ),
             Option(
-                "none: the sizes do not fit, so it is an error",
+                "none, because the sizes do not fit",
                 False,
-                "A size of 1 fits everything. This is why a mask of a wrong shape often raises no error.",
+                "A size of 1 fits every size. This is why a mask of the wrong shape often raises no error.",
             ),
             Option(
                 _shape(BATCH, 1),
                 False,
-                f"The {LENGTH} entries must go somewhere: the axis of size 1 stretches to {LENGTH}.",
+                f"The axis of size 1 stretches to {LENGTH}, the size that the other tensor has there.",
             ),
             Option(
                 _shape(LENGTH, BATCH),
                 False,
-                "Broadcasting lines the axes up at the right, it never swaps them.",
+                "Broadcasting lines the axes up at the right. It never swaps them.",
             ),
         ],
     ),
@@ -168,23 +167,24 @@ QUESTIONS = [
             Option(
                 f"about {TERMS**0.5:g}",
                 True,
-                f"Variances of independent numbers add: the sum has variance {TERMS}, and its standard deviation is "
-                f"the square root of that. A dot product over {TERMS} dimensions is such a sum.",
+                f"Variances of independent numbers add, so the sum has the variance {TERMS}, and its standard "
+                f"deviation is the root of that. A dot product over {TERMS} features is such a sum.",
             ),
             Option(
                 f"about {TERMS}",
                 False,
-                f"{TERMS} is the variance. A typical distance is its square root: terms of both signs cancel in part.",
+                f"{TERMS} is the variance. The typical distance is its root, because terms of both signs cancel in "
+                "part.",
             ),
             Option(
                 "about 1",
                 False,
-                "That holds for each term, and for the sum only after a division by the square root of their number.",
+                "That holds for each term, and for the sum only if it is divided by the root of the number of terms.",
             ),
             Option(
                 "about 0",
                 False,
-                "0 is the mean over many sums. A single sum scatters around it, the wider the more terms it has.",
+                "0 is the mean over many sums. A single sum scatters around it, and the more terms it has, the wider.",
             ),
         ],
     ),
@@ -200,12 +200,12 @@ QUESTIONS = [
             Option(
                 str(TABLE.T[0].tolist()),
                 False,
-                "That is row 0 of `x.T`. A transpose swaps the axes; a reshape cuts the stored numbers anew.",
+                "That is row 0 of `x.T`. A transpose swaps the axes, and a reshape does not.",
             ),
             Option(
                 str(TABLE[0].tolist()),
                 False,
-                "The new rows have two entries: the third one moves to the next row.",
+                "The new rows have two entries, so the third one moves to the next row.",
             ),
         ],
     ),
@@ -216,7 +216,7 @@ QUESTIONS = [
             Option(
                 str((LEFT @ RIGHT).item()),
                 True,
-                "Multiply entry by entry, then add: the last entry of the left vector is 0, so the 5 does not count.",
+                "Multiply entry by entry, then add. The last entry of the left vector is 0, so the 5 does not count.",
             ),
             Option(
                 str((LEFT * RIGHT).tolist()),
@@ -226,13 +226,36 @@ QUESTIONS = [
             Option(
                 str((LEFT + RIGHT).sum().item()),
                 False,
-                "That adds all entries of both. The entries are multiplied in pairs first.",
+                "That adds all the entries of both vectors. The entries have to be multiplied in pairs first.",
             ),
             Option(
                 str((LEFT.sum() * RIGHT.sum()).item()),
                 False,
-                "That multiplies the two sums: every entry meets every other one. A dot product pairs only equal "
-                "positions.",
+                "That multiplies the two sums, so every entry meets every other one. A dot product multiplies only "
+                "entries at the same position.",
+            ),
+        ],
+    ),
+    Question(
+        id="prerequisites.lost_axis",
+        text=f"`x` has the shape {_shape(BATCH, LENGTH)}, and you want each row to sum to 1. "
+        "`x / x.sum(dim=1)` raises an error. Why?",
+        options=[
+            Option(
+                f"The sums have the shape ({BATCH},), and shapes line up at the right.",
+                True,
+                f"{BATCH} sums meet {LENGTH} columns. With `keepdim=True` the sums are {_shape(BATCH, 1)}, one for "
+                "each row. (On a square `x` there is no error, and the result is wrong.)",
+            ),
+            Option(
+                "`dim=1` sums the columns; the rows need `dim=0`.",
+                False,
+                "`dim=1` is the axis that disappears, so each row is added up, as it should be.",
+            ),
+            Option(
+                "A tensor can be divided by a number, but not by another tensor.",
+                False,
+                "It can, entry by entry, as long as the two shapes broadcast.",
             ),
         ],
     ),

@@ -7,48 +7,53 @@ SHORT, LONG, HIDDEN = 5, 50, 256
 QUESTIONS = [
     Question(
         id="seq2seq.bottleneck",
-        text=f"An encoder–decoder without attention reads {SHORT} words, then {LONG} words. Its hidden state has "
-        f"{HIDDEN} numbers. How many numbers does the decoder get to start from?",
+        text=f"An encoder–decoder without attention reads a sentence of {SHORT} words, and then one of {LONG} words. "
+        f"Its hidden state has {HIDDEN} numbers. How many numbers does the decoder start from?",
         options=[
             Option(
-                f"{HIDDEN} both times",
+                f"{HIDDEN} and {HIDDEN}",
                 True,
-                f"The last hidden state is all that is handed over: ten times the words through the same {HIDDEN} "
-                "numbers. This is what attention repairs.",
+                f"Only the last hidden state is handed over, so ten times the words have to fit into the same {HIDDEN} "
+                "numbers. Attention changes this.",
             ),
             Option(
                 f"{SHORT * HIDDEN} and {LONG * HIDDEN}",
                 False,
-                "That is what attention offers: one vector for every source word. Without it, only the last one is "
+                "Attention offers that: one vector for every source word. Without attention, only the last one is "
                 "kept.",
             ),
             Option(
                 f"{SHORT} and {LONG}",
                 False,
-                "The decoder never sees the words themselves, only the encoder's vector.",
+                "The decoder does not see the words themselves, only the vector that the encoder made of them.",
             ),
         ],
     ),
     Question(
         id="seq2seq.last_state",
-        text="A batch holds sentences of different lengths, padded on the right. Where is a sentence's last hidden "
-        "state in the outputs of the recurrent network?",
+        text="A batch holds sentences of different lengths, padded on the right, and is not packed. Where do you find "
+        "a sentence's last hidden state?",
         options=[
             Option(
-                "at index length − 1 of each sentence",
+                "in the outputs at index length − 1",
                 True,
-                "There its last real word has been read. What follows are pads.",
+                "There the network has read the last real word. What follows are pads.",
             ),
             Option(
-                "at index −1 of each sentence",
+                "in the outputs at index −1, the last one",
                 False,
-                "For a short sentence that is the state after its pads. The result then depends on which sentences "
-                "share the batch.",
+                "For a short sentence that is the state after its pads, so it depends on which sentences share the "
+                "batch.",
             ),
             Option(
-                "at index length of each sentence",
+                "in the outputs at index length, where the words end",
                 False,
-                "Counting starts at 0: that is one pad too far, and out of range for the longest sentence.",
+                "Counting starts at 0, so this is one pad too far, and out of range for the longest sentence.",
+            ),
+            Option(
+                "in `h_n`, beside the outputs",
+                False,
+                "That is the right state of a *packed* batch. Without packing it is the state after all the pads.",
             ),
         ],
     ),
@@ -59,13 +64,13 @@ QUESTIONS = [
             Option(
                 "the right word at t − 1",
                 True,
-                "The right words so far, whatever the model would have said. Its own words are read only when it "
+                "It reads the right words so far, whatever it would have written. It reads its own words only when it "
                 "translates.",
             ),
             Option(
-                "its own guess for the word at t − 1",
+                "its own word at t − 1",
                 False,
-                "That is how it translates after training. In training one early mistake would spoil all that follows.",
+                "It does so when it translates, after the training.",
             ),
             Option(
                 "the right word at t",
@@ -80,20 +85,21 @@ QUESTIONS = [
         text="Why can a recurrent network not compute all positions of a sentence at once, even in training?",
         options=[
             Option(
-                "Each state needs the one before it.",
+                "Each state needs the state before it.",
                 True,
-                "The states form a chain, as long as the sentence. Knowing all words in advance does not shorten it.",
+                "The states form a chain as long as the sentence, and knowing all the words in advance does not "
+                "shorten it.",
             ),
             Option(
-                "The words that come later are not known in advance.",
+                "The later words are not known.",
                 False,
-                "In training they are, of the source and of the target. What is missing is the state before.",
+                "In training all words are known, those of the source and those of the target. What is missing is the "
+                "previous state.",
             ),
             Option(
-                "It has too many parameters.",
+                "Its gradients must be computed from the end to the start.",
                 False,
-                "The number of parameters does not matter here: the same few matrices are used at every step, one step "
-                "after another.",
+                "They must, but that is the way back. The forward pass already is a chain.",
             ),
         ],
     ),
@@ -104,8 +110,8 @@ QUESTIONS = [
             Option(
                 "They are the same for every query.",
                 True,
-                "Without it the score is w·W q + w·U k. The first term is the same for all keys, so the softmax "
-                "cancels it: the query has no say.",
+                "The score is now w·W q + w·U k. Its first term is the same for all keys, so the softmax cancels it, "
+                "and the query no longer matters.",
             ),
             Option(
                 "They are the same for every key.",
@@ -113,21 +119,21 @@ QUESTIONS = [
                 "The term w·U k still differs from key to key. It is the query's term that cancels.",
             ),
             Option(
-                "They no longer sum to 1.",
+                "They no longer sum to 1, because scores are unbounded.",
                 False,
-                "The softmax sees to that, whatever the scores are.",
+                "The softmax makes them sum to 1, whatever the scores are.",
             ),
             Option(
-                "Little, since tanh is nearly linear around 0.",
+                "They change little, because tanh is nearly linear around 0.",
                 False,
-                "Even a little bend lets query and key act together. Exactly linear, they only add, and the query's "
-                "share cancels.",
+                "Even a slight bend lets query and key act together. In an exactly linear score they only add up, and "
+                "the query's term cancels.",
             ),
         ],
     ),
     Question(
         id="seq2seq.which_query",
-        text="The decoder is about to compute its state sᵢ. Which state asks, as the query of Bahdanau's attention?",
+        text="The decoder is about to compute its state sᵢ. Which state is the query of Bahdanau's attention?",
         options=[
             Option(
                 "sᵢ₋₁, the state before",
@@ -135,37 +141,42 @@ QUESTIONS = [
                 "The context that attention returns is an input of sᵢ, so sᵢ does not exist yet.",
             ),
             Option(
-                "sᵢ itself",
+                "sᵢ itself, the current state",
                 False,
-                "It is computed from the context, so it comes too late to ask for it. (Luong's later form attends "
-                "after the state is computed.)",
+                "It is computed from the context, so it cannot ask for it. (Luong's attention comes after the state "
+                "and uses sᵢ.)",
             ),
             Option(
                 "the encoder's last state",
                 False,
-                "Then every target word would ask the same question, and get the same context.",
+                "Then every target word would have the same query, and so the same context.",
             ),
         ],
     ),
     Question(
         id="seq2seq.source_mask",
-        text="Attention over a padded batch of sources has no mask. What goes wrong?",
+        text="Attention over a padded batch of sources has no mask, and the pads' states are not zero. What goes "
+        "wrong?",
         options=[
             Option(
-                "A sentence's translation depends on how much padding its batch brings.",
+                "A translation depends on the other sentences in its batch.",
                 True,
-                "Pads get a share of the weight. Alone, or beside longer sentences, the same sentence gives other "
-                "results.",
+                "Pads get a share of the weight, and the longest sentence of the batch decides how many there are.",
             ),
             Option(
-                "Nothing goes wrong: pads have embeddings of zeros, so their scores are zero.",
+                "The weights of a padded sentence no longer sum to 1.",
                 False,
-                "A score of 0 is still a score: exp(0) = 1 gets its share of the softmax.",
+                "The softmax makes them sum to 1, but a part of that sum is on pads.",
             ),
             Option(
-                "The shapes no longer fit.",
+                "Nothing, because training teaches the model to ignore pads.",
                 False,
-                "They fit, which is why nobody notices. Only the numbers are wrong.",
+                "It may learn to give them small weights. With more pads than in training, those add up again.",
+            ),
+            Option(
+                "The shapes of queries and keys no longer fit.",
+                False,
+                "They fit, and so the mistake is silent: only the numbers are wrong.",
             ),
         ],
     ),

@@ -24,6 +24,7 @@ class Option:
 class Question:
     """A question with its options: one right, or with `many` any number of right ones.
 
+    A `guess` is asked before a cell is run: its reasons stay folded until the reader has seen the output.
     ValueError where the id, a text or a reason is missing, or the number of right options does not fit.
 
     >>> from course_lib.quizzes import Option, Question
@@ -39,6 +40,7 @@ class Question:
     text: str
     options: Sequence[Option]
     many: bool = False
+    guess: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not ID.fullmatch(self.id):
@@ -81,5 +83,6 @@ class Question:
 
     @property
     def shown(self) -> tuple[Option, ...]:
-        """The options in the order in which they are shown: mixed, but the same each time."""
-        return tuple(sorted(self.options, key=lambda o: hashlib.sha256((self.id + o.text).encode()).digest()))
+        """The options in an order drawn from the question's id: not as they were typed, and the same each time."""
+        draws = [hashlib.sha256(f"{self.id} {number}".encode()).digest() for number in range(len(self.options))]
+        return tuple(option for _, option in sorted(zip(draws, self.options, strict=True), key=lambda pair: pair[0]))

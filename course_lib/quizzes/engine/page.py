@@ -9,18 +9,23 @@ from importlib.resources import files
 from course_lib.markup import inline_html
 from course_lib.quizzes.engine.model import Option, Question
 
+# JupyterLab leaves the keys to what is inside.
+KEYS = 'data-lm-suppress-shortcuts="true"'
+
 
 @dataclass(frozen=True)
 class Quiz:
     """Questions to answer: its text form lists them, its HTML form also gives the feedback.
 
     Without its script (a page that strips scripts) each option unfolds its reason; with it, each question is a group of
-    radio buttons or checkboxes. Nothing is sent anywhere; what was missed is remembered by the browser alone.
+    radio buttons or checkboxes. Where it is `covered`, options are shown on request, so that the reader recalls first.
+    Nothing is sent anywhere; what was missed is remembered by the browser alone.
     """
 
     title: str
     lead: str
     questions: tuple[Question, ...]
+    covered: bool = False
 
     def __repr__(self) -> str:
         lines = [self.title]
@@ -31,33 +36,42 @@ class Quiz:
 
     def _repr_html_(self) -> str:
         lead = f'<p class="course-quiz-lead">{inline_html(self.lead)}</p>' if self.lead else ""
-        questions = "".join(_question(number, q) for number, q in enumerate(self.questions, start=1))
+        questions = "".join(
+            _question(number, question, self.covered) for number, question in enumerate(self.questions, start=1)
+        )
         key = "q" + hashlib.sha256(questions.encode()).hexdigest()[:10]
         return (
-            f'<div class="course-quiz" role="group" aria-label="{escape(self.title)}" data-course-quiz="{key}">'
+            f'<div class="course-quiz" role="group" aria-label="{escape(self.title)}" data-course-quiz="{key}" {KEYS}>'
             f"<style>{_read('quiz.css')}</style>{lead}{questions}</div>"
             f"<script>for (const root of document.querySelectorAll("
             f"'[data-course-quiz=\"{key}\"]:not([data-ready])')) {{\n{_read('quiz.js')}\n}}</script>"
         )
 
 
-def _question(number: int, question: Question) -> str:
-    options = "".join(map(_option, question.shown))
+def _question(number: int, question: Question, covered: bool) -> str:
+    options = "".join(_option(option, question.guess) for option in question.shown)
+    if covered:
+        options = _fold("Show the options", options)
     several = " <small>Several may be right.</small>" if question.many else ""
     name = question.id.replace(".", "-").replace("_", "-")
+    kind = f"{' data-many' if question.many else ''}{' data-guess' if question.guess else ''}"
     return (
-        f'<fieldset id="quiz-{name}" data-question="{question.id}"{" data-many" if question.many else ""}>'
+        f'<fieldset id="quiz-{name}" data-question="{question.id}"{kind}>'
         f"<legend>{number}. {inline_html(question.text)}{several}</legend>{options}</fieldset>"
     )
 
 
-def _option(option: Option) -> str:
+def _option(option: Option, guess: bool) -> str:
     right = " data-right" if option.correct else ""
     mark, verdict = ("✓", "Right.") if option.correct else ("✗", "Not quite.")
-    return (
-        f'<details{right}><summary data-lm-suppress-shortcuts="true">{inline_html(option.text)}</summary>'
-        f'<p><b><span aria-hidden="true">{mark}</span> {verdict}</b> {inline_html(option.why)}</p></details>'
-    )
+    why = f'<p><b><span aria-hidden="true">{mark}</span> {verdict}</b> {inline_html(option.why)}</p>'
+    if guess:
+        why = f"<p>That is your guess. Run the cell below.</p>{_fold('Compare with what you saw', why)}"
+    return f"<details{right}><summary>{inline_html(option.text)}</summary><div>{why}</div></details>"
+
+
+def _fold(title: str, html: str) -> str:
+    return f'<details class="course-quiz-fold"><summary>{title}</summary>{html}</details>'
 
 
 @cache

@@ -17,17 +17,18 @@ const remember = (id, right) => {
 for (const question of root.querySelectorAll("fieldset")) {
   const id = question.dataset.question;
   const many = "many" in question.dataset;
+  const guess = "guess" in question.dataset;
   const group = `${id}-${document.querySelectorAll("[data-course-quiz] input").length}`;
   const before = id in missed();
   if (before) question.querySelector("legend").append(" ", make("small", { class: "course-quiz-again" }, "Missed last time."));
   let first = true;
   let moving = false;
-  const options = [...question.querySelectorAll("details")].map((details) => {
-    const input = make("input", { type: many ? "checkbox" : "radio", name: group, "data-lm-suppress-shortcuts": "true" });
+  const options = [...question.querySelectorAll("details:not(.course-quiz-fold)")].map((details) => {
+    const input = make("input", { type: many ? "checkbox" : "radio", name: group });
     const text = make("span", {}, ...details.querySelector("summary").childNodes);
     const why = make("div", { role: "status" });
     details.replaceWith(make("div", { class: "course-quiz-option" }, make("label", {}, input, text), why));
-    return { input, why, right: "right" in details.dataset, reason: details.querySelector("p") };
+    return { input, why, right: "right" in details.dataset, reason: details.querySelector("div") };
   });
   const hint = make("p", { class: "course-quiz-hint", role: "status" });
   question.append(hint);
@@ -36,12 +37,13 @@ for (const question of root.querySelectorAll("fieldset")) {
     for (const { input, why, right, reason } of options) {
       if (input.checked && !why.firstChild) why.append(reason);
       if (!input.checked) why.replaceChildren();
-      why.parentElement.dataset.verdict = input.checked ? (right ? "right" : "wrong") : "";
+      why.parentElement.dataset.verdict = input.checked ? (guess ? "guess" : right ? "right" : "wrong") : "";
     }
     const left = options.filter((option) => option.right && !option.input.checked).length;
     if (many && chosen.input.checked && chosen.right) hint.textContent = left ? `${left} more to find.` : "That is all of them.";
-    if (first && chosen.input.checked) {
-      if (many ? !chosen.right || !left : true) { first = false; remember(id, chosen.right); }
+    if (first && !guess && chosen.input.checked && (!many || !chosen.right || !left)) {
+      first = false;
+      remember(id, chosen.right);
     }
   };
   for (const option of options) {
