@@ -1,0 +1,125 @@
+"""Strangers' answers to the exercises (`tests/answers/`): right ones pass, wrong ones are refused and named."""
+
+import ast
+import itertools
+import linecache
+import math
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from course_lib.exercises import check, registry
+from tools.gates.reading import MARKDOWN
+
+FOLDER = Path(__file__).parent / "answers"
+HEADING = re.compile(r"(?P<kind>Right|Wrong): (?P<title>[^→>]+?)( -> (?P<diagnosis>[\w-]+))?")
+
+
+@dataclass
+class Answer:
+    """One section of a file of answers."""
+
+    exercise: str
+    kind: str
+    title: str
+    diagnosis: str | None
+    given: str
+    code: str = ""
+    says: tuple[str, ...] = ()
+    never_says: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.exercise}: {self.title}"
+
+
+def read(exercise: str, text: str) -> list[Answer]:
+    """The answers of one file; `README.md` beside them says how they are written."""
+    found: list[Answer] = []
+    given = heading = ""
+    tokens = MARKDOWN.parse(text)
+    for before, token in itertools.pairwise(tokens):
+        if before.type == "heading_open" and before.tag == "h2":
+            heading = token.content
+            if match := HEADING.fullmatch(heading):
+                found.append(Answer(exercise, match["kind"], match["title"], match["diagnosis"], given))
+            elif heading != "Given":
+                raise ValueError(
+                    f"{exercise}: expected 'Given', 'Right: …' or 'Wrong: … -> diagnosis', got {heading!r}"
+                )
+        elif token.type == "fence" and heading == "Given":
+            given = token.content
+        elif token.type == "fence" and found[-1].code:
+            raise ValueError(f"{exercise}: expected one block of code under {heading!r}, got two: give each a heading")
+        elif token.type == "fence":
+            found[-1].code = token.content
+        elif token.type == "inline" and token.content.startswith("Says: "):
+            found[-1].says += (token.content.removeprefix("Says: "),)
+        elif token.type == "inline" and token.content.startswith("Never says: "):
+            found[-1].never_says += (token.content.removeprefix("Never says: "),)
+    return found
+
+
+ANSWERS = [
+    one for name in registry() for one in read(name, (FOLDER / f"{name.replace('.', '/')}.md").read_text("utf-8"))
+]
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """Runs a cell in one module, keeps its source for Python, and gives back what its last line names."""
+    module = ModuleType("notebook")
+    vars(module).update(math=math, np=np, torch=torch, nn=nn, F=F)
+    monkeypatch.setitem(sys.modules, "notebook", module)
+
+    def run(source: str) -> Any:
+        name = f"<cell {len(linecache.cache)}>"
+        monkeypatch.setitem(linecache.cache, name, (len(source), None, source.splitlines(keepends=True), name))
+        exec(compile(source, name, "exec"), vars(module))
+        last = ast.parse(source).body[-1]
+        return vars(module).get(last.name if hasattr(last, "name") else ast.unparse(last).split(" = ")[0])
+
+    return run
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=str)
+def test_answer(answer, notebook):
+    notebook(answer.given or "...")
+    result = check(answer.exercise, notebook(answer.code))
+    assert result.attempted, str(result)
+    assert result.passed == (answer.kind == "Right"), str(result)
+    if answer.diagnosis or result.diagnosis == "raised":  # else a slip in the answer itself would count as refused
+        assert result.diagnosis == answer.diagnosis, str(result)
+    assert all(words in str(result) for words in answer.says), str(result)
+    assert not any(words in str(result) for words in answer.never_says), str(result)
+
+
+def test_every_file_belongs_to_an_exercise():
+    paths = FOLDER.glob("*/*.md")
+    assert {f"{path.parent.name}.{path.stem}" for path in paths} == set(registry())
+
+
+def test_most_wrong_answers_are_claimed_to_be_named():
+    wrong = [answer for answer in ANSWERS if answer.kind == "Wrong"]
+    assert sum(answer.diagnosis is not None for answer in wrong) >= 0.85 * len(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("## Almost: a title", "expected 'Given', 'Right: …' or 'Wrong: … -> diagnosis', got 'Almost: a title'"),
+        ("## Wrong: a title → no-arrow", "expected 'Given'"),
+        ("## Right: a\n```\nx\n```\n```\ny\n```", "expected one block of code under 'Right: a', got two"),
+    ],
+)
+def test_a_section_in_another_form_is_refused(text, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        read("toy.double", text)
