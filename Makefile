@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 RUN   := PYTHONPATH= $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab notebooks strict sync lint bench colab address pins clean
+.PHONY: help book test lab notebooks strict sync lint bench bundle colab address pins clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -40,10 +40,13 @@ bench: $(READY)  ## measure the library beside what a reader would otherwise use
 	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt
 	@$(RUN) -m benchmarks $(WORKS)
 
+bundle: $(READY)  ## pack the notebooks and the library into one file, for Colab or another machine
+	@$(RUN) -m tools.bundle
+
 colab: $(READY)  ## run chapters as Colab does: alone in a folder, package installed (VERSIONS=oldest|newest)
 	@$(RUN) -m tools.colab --versions $(VERSIONS) $(NOTEBOOKS)
 
-address: $(READY)  ## change the public address everywhere: make address URL=https://github.com/you/fork
+address: $(READY)  ## write the public address everywhere: make address URL=https://github.com/you/fork (or none)
 	@$(RUN) -m tools.address $(URL)
 
 pins: $(READY)  ## write constraints.txt from what is installed (after a change of requirements.txt)

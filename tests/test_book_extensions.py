@@ -51,36 +51,32 @@ class Environment(SimpleNamespace):
 
 ALERTS = """# Page
 
-> [!NOTE]
-> Plain text, **bold**, `code` and a [link](#page).
+> **Note.** Plain text, **bold**, `code` and a [link](#page).
 
-> [!tip]
+> **Tip.**
 >
 > First paragraph.
 >
 > * a list
->   > [!WARNING]
+>   > **Warning.**
 >   > inside of it
 
-> [!IMPORTANT]
-> $x^2$
+> **Important.** $x^2$
 
-> [!CAUTION]
+> **Caution.**
 > ```python
 > danger()
 > ```
 
-> [!DANGER]
-> unknown kind
+> **Danger.** unknown kind
 
-> [!NOTE] and more on the same line
+> **Note** without a full stop
 
-> An ordinary quote, [!NOTE] inside.
+> An ordinary quote, **Note.** inside.
 
-> **[!NOTE]**
-> the mark is not the first word
+> *Note.* not bold
 
-> [!NOTE]
+> **Note.**
 """
 
 
@@ -108,7 +104,7 @@ def test_the_five_kinds_become_admonitions(alerts):
     assert kinds == ["note", "tip", "warning", "important", "caution", "note"]
     titles = [title.get_text() for title in alerts.select(".admonition-title")]
     assert titles == ["Note", "Tip", "Warning", "Important", "Caution", "Note"]
-    assert not any("[!" in one.get_text() for one in alerts.select(".admonition"))
+    assert not any(one.select(":scope > p > strong:first-child") for one in alerts.select(".admonition:not(.note)"))
 
 
 def test_what_an_alert_holds_keeps_its_form(alerts):
@@ -125,10 +121,10 @@ def test_what_an_alert_holds_keeps_its_form(alerts):
 def test_other_quotes_stay_quotes(alerts):
     quotes = [" ".join(quote.get_text().split()) for quote in alerts("blockquote")]
     assert quotes == [
-        "[!DANGER] unknown kind",
-        "[!NOTE] and more on the same line",
-        "An ordinary quote, [!NOTE] inside.",
-        "[!NOTE] the mark is not the first word",
+        "Danger. unknown kind",
+        "Note without a full stop",
+        "An ordinary quote, Note. inside.",
+        "Note. not bold",
     ]
 
 

@@ -7,14 +7,15 @@ import nbformat
 import pytest
 from fixtures import doubling
 
+from tools import template
 from tools.cells import from_text, to_text
 from tools.form import text_of
-from tools.gates import chapter, definitions, exercises, links, outputs
+from tools.gates import chapter, definitions, exercises, folds, links, outputs, width
 
-URL = "https://github.com/transformer-course/transformer-course"
+URL = "https://github.com/someone/transformer-course"
 COSTS = {"97_doubling": {"seconds": 3.0, "memory_mb": 280, "cores": 2}}
 FIXTURES = Path(__file__).parent / "fixtures"
-SAMPLE = (FIXTURES / "97_doubling.txt").read_text(encoding="utf-8")
+SAMPLE = (FIXTURES / "97_doubling.txt").read_text(encoding="utf-8").replace("{set-up}", template.set_up_cell(URL))
 
 
 class Sample:
@@ -44,6 +45,8 @@ GATES = {
     "chapter.stored_form": chapter.stored_form,
     "chapter.set_up": partial(chapter.set_up, url=URL),
     "chapter.sections": chapter.sections,
+    "chapter.title": chapter.title,
+    "chapter.length": chapter.length,
     "chapter.opening_table": partial(chapter.opening_table, costs=COSTS),
     "chapter.markdown_everyone_renders": chapter.markdown_everyone_renders,
     "outputs.erroring_cells": outputs.erroring_cells,
@@ -52,9 +55,13 @@ GATES = {
     "outputs.too_heavy": outputs.too_heavy,
     "exercises.ids_match": lambda path: exercises.ids_match([path], REGISTRY),
     "exercises.form": lambda path: exercises.form(path, REGISTRY),
+    "folds.predictions": folds.predictions,
+    "folds.folded_inputs": folds.folded_inputs,
+    "folds.folds_hold_markdown": folds.folds_hold_markdown,
+    "width.columns": partial(width.columns, library=FIXTURES),
     "definitions.same_as_library": partial(definitions.same_as_library, library=FIXTURES),
     "links.dead_links": links.dead_links,
-    "links.one_address": lambda path: links.one_address([path], URL),
+    "links.one_address": lambda path: links.one_address([path], URL if URL in path.read_text("utf-8") else ""),
 }
 
 
@@ -116,7 +123,7 @@ BROKEN = {
     ],
     "chapter.set_up": [
         (swap('find_spec("course_lib")', 'find_spec("torch")'), "the first cell is not the set-up cell"),
-        (swap("transformer-course/transformer-course", "you/fork"), "the first cell is not the set-up cell"),
+        (swap("someone/transformer-course", "you/fork"), "the first cell is not the set-up cell"),
         (swap("%% code set-up remove-cell", "%% code set-up"), "has no tag 'remove-cell'"),
         (swap("\nmake_reproducible(0)", ""), "no make_reproducible(…) right after the set-up"),
     ],
@@ -128,25 +135,42 @@ BROKEN = {
             retext(lambda t: t.replace("## Quiz", "## X").replace("## Recap", "## Quiz").replace("## X", "## Recap")),
             "order",
         ),
-        (swap("# Doubling", "# Doubling\n\n# Again"), "one heading of the first level"),
+        (swap("# 97 · Doubling", "# 97 · Doubling\n\n# Again"), "one heading of the first level"),
         (swap('"adding.one", "adding.two", "adding.three"', ""), "## Warm-up: expected at least 1 questions"),
         (swap(', "doubling.e"', ""), "## Quiz: expected at least 5 questions of quiz(…), got 4"),
+        (cut("### Twice the text", "%% code pitfall-3"), "expected 3 to 5 headings '###', one a pitfall, got 2"),
         (
-            cut("%% markdown pitfall-4-text", "%% markdown exercises"),
-            "expected at least 4 headings '###', one a pitfall",
+            swap("### Squaring", "### A\n\n### B\n\n### C\n\n### D"),
+            "expected 3 to 5 headings '###', one a pitfall, got 6",
         ),
         (cut("%% code pitfall-2\n", "%% markdown pitfall-3-text"), "'### Adding two' measures nothing"),
-        (cut("%% markdown exercise-again", "%% markdown quiz"), "expected at least 4 exercises, got 3"),
+        (cut("%% markdown exercise-again", "%% markdown quiz"), "expected at least 4 '### Exercise: …', got 3"),
+        (
+            retext(lambda t: t.replace("## Exercises\n", "", 1).replace("## Quiz", "## Exercises\n\n## Quiz")),
+            "## Exercises: expected at least 1 '### Exercise: …', got 0",
+        ),
         (swap("- Twice is", "- a\n- b\n- c\n- d\n- e\n- Twice is"), "expected a list of 1 to 6 lines, got 7"),
         (swap("https://arxiv.org/abs/1706.03762", "97_doubling.ipynb"), "expected links to papers, got none"),
         (cut("%% code figure", "%% markdown pitfalls"), "no interactive figure"),
     ],
+    "chapter.title": [
+        (swap("# 97 · Doubling", "# Doubling"), "expected a title like '# 97 · …', got 'Doubling'"),
+        (swap("# 97 · Doubling", "# 98 · Doubling"), "expected a title like '# 97 · …'"),
+    ],
+    "chapter.length": [
+        (swap("Some text.", "word " * 4500), "words of prose, at most 4,500"),
+        (swap("Some text.", "word " * 1200), "words before the first exercise, at most 1,200"),
+    ],
     "chapter.opening_table": [
         (swap("| You need first |", "| Before |"), "no row '| You need first | … |'"),
-        (swap("under 5 seconds", "under 20 seconds"), "the cost in the opening table is not the measured one"),
+        (swap("under 5 seconds", "under 20 seconds"), "expected the row '| It takes the machine | under 5 seconds"),
+        (swap("5 minutes to read", "1 minute to read"), "expected the row '| It takes you | 5 minutes to read"),
+        (swap("Three times · ★★☆ · 5 min", "Three times · ★★☆ · 15 min"), "5 minutes to read, 35 to practice |'"),
+        (swap("Some text.", "word " * 900), "expected the row '| It takes you | 10 minutes to read"),
     ],
     "chapter.markdown_everyone_renders": [
-        (swap("> [!NOTE]", ":::{note}\n:::\n>"), "':::{note}' shows as it is outside of the book"),
+        (swap("> **Note.**", ":::{note}\n:::\n>"), "':::{note}' shows as it is outside of the book"),
+        (swap("> **Note.**", "> [!NOTE]\n>"), "'> [!NOTE]' shows as it is outside of the book"),
         (swap("```python", "```{code-block} python"), "'```{code-block} python' shows as it is"),
         (swap("Inline `code`", "See {ref}`masks`"), "'See {ref}' shows as it is"),
         (swap("## Quiz", "(the-quiz)=\n## Quiz"), "'(the-quiz)=' shows as it is"),
@@ -222,6 +246,42 @@ BROKEN = {
             "without check('doubling.again', …) before",
         ),
     ],
+    "folds.predictions": [
+        (
+            swap("answer hide-output", "answer"),
+            "expected code with the tag 'hide-output' after the prediction, got none",
+        ),
+        (swap("<details><summary>What you saw</summary>", "**What you saw.**"), "stands outside of its fold"),
+        (cut("%% markdown prediction-seen", "%% code figure"), "expected a cell that begins with '<details>"),
+        (swap("seven?", "seven?\n\nMore."), "is not its last paragraph"),
+        (swap("%% code pitfall-2", "%% code pitfall-2 hide-output"), "'hide-output' without '**Predict, then run.**'"),
+    ],
+    "folds.folded_inputs": [
+        (swap("%% code figure hide-input", "%% code figure"), "cell 'figure': explore(…) without the tag 'hide-input'"),
+        (swap("warm-up-questions hide-input", "warm-up-questions"), "warm_up(…) without the tag"),
+        (swap("solution-double hide-input", "solution-double"), "show_solution(…) without the tag"),
+        (swap("%% code pitfall-2", "%% code pitfall-2 hide-cell"), "the tag 'hide-cell' is not used"),
+    ],
+    "folds.folds_hold_markdown": [
+        (
+            swap("</summary>\n\nFourteen", "</summary>\nFourteen"),
+            "'<details><summary>What you saw</summary>': expected",
+        ),
+        (swap("seven.\n\n</details>", "seven.\n</details>"), "'</details>': expected"),
+        (swap("<details><summary>", "<details>\n<summary>"), "'<details>': expected"),
+        (swap("</details>", ""), "a fold is not closed"),
+    ],
+    "width.columns": [
+        (output(text="x" * 81), "cell 'pitfall-1': output of 81 columns, at most 80"),
+        (output(plain="한" * 41), "cell 'pitfall-1': output of 82 columns"),
+        (
+            swap(
+                "Twice the number, as many times as asked.",
+                "Twice the number, as many times as asked" + " and asked" * 5,
+            ),
+            "cell 'definition': code of 97 columns, at most 80: write it shorter in doubling.py, then make sync",
+        ),
+    ],
     "definitions.same_as_library": [
         (swap("x * 2**times", "2**times * x"), "'double' differs from the one in doubling.py: run make sync"),
         (swap("x: int, times: int = 1", "x, times=1"), "'double' differs"),
@@ -242,6 +302,10 @@ BROKEN = {
             "names you/transformer-course, but the address is",
         ),
         (swap("Inline `code`", "https://you.github.io/transformer-course/"), "names you.github.io/transformer-course"),
+        (
+            retext(lambda text: text.replace(URL, "https://github.com/else/where")),
+            "names git+https://github.com/else/where, but the course has no address",
+        ),
     ],
 }
 
@@ -287,7 +351,7 @@ def test_cell_id_that_stands_twice_is_refused(tmp_path):
 
 def test_no_gate_lacks_a_broken_example():
     assert set(GATES) == set(BROKEN)
-    for module in (chapter, outputs, exercises, definitions, links):
+    for module in (chapter, folds, width, outputs, exercises, definitions, links):
         for name, value in vars(module).items():
             notes = getattr(value, "__annotations__", {})
             if notes.get("return") == list[str] and {"path", "paths"} & set(notes) and not name.startswith("_"):

@@ -8,7 +8,7 @@ from course_lib.exercises import registry
 from tools.address import address
 from tools.cost import measured
 from tools.environment import LIBRARY, ROOT, chapters
-from tools.gates import chapter, definitions, exercises, links, outputs
+from tools.gates import chapter, definitions, exercises, folds, links, outputs, width
 
 each_chapter = pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 
@@ -28,7 +28,13 @@ def test_table_of_contents_names_every_chapter_in_its_order():
     [
         chapter.stored_form,
         chapter.sections,
+        chapter.title,
+        chapter.length,
         chapter.markdown_everyone_renders,
+        folds.predictions,
+        folds.folded_inputs,
+        folds.folds_hold_markdown,
+        width.columns,
         outputs.erroring_cells,
         outputs.machine_traces,
         outputs.figures_without_words,

@@ -1,18 +1,17 @@
 """The tools do what they say: normal form, running and storing, the text form, copying, the address, the summary."""
 
-import importlib.util
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import nbformat
 import pytest
-from IPython.core.inputtransformer2 import TransformerManager
 
-from tools import address, book, cells, colab, stages, sync, template
-from tools.cost import with_row
+from tools import address, book, bundle, cells, colab, environment, stages, sync, template
+from tools.cost import with_rows
 from tools.environment import ROOT
-from tools.form import normal_form, read, text_of
+from tools.form import ANSI, normal_form, read, text_of
 from tools.gates import definitions, links
 from tools.notebooks import run
 
@@ -20,7 +19,7 @@ URL = "https://github.com/someone/their-fork"
 TEXT = """%% markdown title
 # A title
 
-| It costs | |
+| You need first | nothing |
 
 %% code first my-tag
 import os
@@ -75,11 +74,16 @@ def test_normal_form_leaves_nothing_that_changes_between_runs():
     }
     assert normal.cells[0].execution_count is None
     assert normal.cells[0].metadata == {"tags": ["a", "b"]}
+    normal.cells[0].metadata["tags"] = ["hide-output", "hide-input"]
+    folded = {"tags": ["hide-input", "hide-output"], "jupyter": {"source_hidden": True, "outputs_hidden": True}}
+    assert normal_form(normal).cells[0].metadata == folded
+    normal.cells[0].metadata = {"tags": ["a", "b"], "jupyter": {"source_hidden": True}}
     first, second, third = normal.cells[0].outputs
     assert (first.text, second.text) == ("one!\n", "two")
     assert third.data == {"text/html": "<b>x</b>"}
     assert (third.execution_count, third.metadata) == (None, {})
-    assert normal_form(normal) == normal
+    assert normal_form(normal).cells[0].metadata == {"tags": ["a", "b"]}
+    assert normal_form(normal_form(normal)) == normal_form(normal)
     assert text_of(normal).endswith("}\n")
 
 
@@ -94,8 +98,21 @@ def test_notebook_runs_in_its_folder_under_fixed_variables(tmp_path, monkeypatch
     assert cost["seconds"] < 60
     assert 50 < cost["memory_mb"] < 2000
     assert set(cost) == {"seconds", "memory_mb", "cores", "python", "torch"}
-    row = "| It costs | under 5 seconds and under 500 MB of memory, measured on 2 CPU cores |"
-    assert row in with_row(nb, {"seconds": 1, "memory_mb": 400, "cores": 2}).cells[0].source
+
+
+def test_computed_rows_stand_below_what_one_needs_first():
+    table = "# A\n\n| You will build | it |\n|---|---|\n| You need first | nothing |\n{}\nMore."
+    exercise = "### Exercise: One · ★☆☆ · 5 min\n\n### Exercise: Two · ★★☆ · 12 min\n\n### Another · 99 min"
+    rows = "| It takes you | 10 minutes to read, 17 to practice |\n"
+    rows += "| It takes the machine | under 5 seconds and under 500 MB of memory, measured on 2 CPU cores |\n"
+    for stale in ("", "| It takes you | |\n", "| It takes the machine | a day |\n| It takes you | a year |\n"):
+        texts = [table.format(stale), "word " * 1150, exercise]
+        nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text) for text in texts])
+        nb.cells.append(nbformat.v4.new_code_cell("folded", metadata={"tags": ["hide-input"]}))
+        with_rows(nb, {"seconds": 1, "memory_mb": 400, "cores": 2})
+        assert nb.cells[0].source == table.format(rows)
+    nb.cells += [nbformat.v4.new_code_cell("x") for _ in range(13)]  # four minutes and 20 s more
+    assert "| It takes you | 15 minutes" in with_rows(nb, {"seconds": 1, "memory_mb": 4, "cores": 2}).cells[0].source
 
 
 def test_failing_cell_is_named_and_nothing_is_stored(tmp_path):
@@ -135,44 +152,102 @@ def copy_of_the_tree(tmp_path):
     return tmp_path
 
 
-def test_one_command_changes_the_address_everywhere(copy_of_the_tree):
-    old = address.address()
+def test_one_command_writes_the_address_everywhere_and_takes_it_away(copy_of_the_tree):
+    before = {path: path.read_text(encoding="utf-8") for path in address.places(copy_of_the_tree)}
+    address.change("", copy_of_the_tree)
     changed = address.change(URL, copy_of_the_tree)
     assert address.address(copy_of_the_tree) == URL
     assert {path.name for path in changed} >= {"_config.yml", "README.md", "pyproject.toml"}
     assert links.one_address(address.places(copy_of_the_tree), URL) == []
-    for path in address.places(copy_of_the_tree):
-        text = path.read_text(encoding="utf-8")
-        assert old.removeprefix("https://") not in text
-        assert address.pages(old) not in text
-        if path.suffix == ".ipynb":
-            assert read(path).cells[0].source == template.set_up_cell(URL)
-    assert {path.name for path in address.change(old, copy_of_the_tree)} == {path.name for path in changed}
+    named = {path.name: path.read_text(encoding="utf-8") for path in changed}
+    assert f'Source = "{URL}"' in named["pyproject.toml"]
+    assert f"]({address.pages(URL)})" in named["README.md"]
+    for path in copy_of_the_tree.glob("chapters/*.ipynb"):
+        assert read(path).cells[0].source == template.set_up_cell(URL)
+    other = "https://github.com/another/name"
+    assert address.change(other, copy_of_the_tree) == changed
+    assert not any("their-fork" in path.read_text(encoding="utf-8") for path in changed)
+    assert {path.name for path in address.change("", copy_of_the_tree)} == set(named)
+    assert address.address(copy_of_the_tree) == ""
+    assert links.one_address(address.places(copy_of_the_tree), "") == []
+    assert "has no public address yet" in (copy_of_the_tree / "README.md").read_text(encoding="utf-8")
+    if not address.address():
+        assert before == {path: path.read_text(encoding="utf-8") for path in before}
 
 
 @pytest.mark.parametrize(
     "url", ["http://github.com/you/fork", "https://gitlab.com/you/fork", "you/fork", f"{URL}/tree"]
 )
 def test_address_that_colab_cannot_open_is_refused(url, copy_of_the_tree):
-    with pytest.raises(ValueError, match="expected an address like https://github\\.com/you/fork, got"):
+    with pytest.raises(ValueError, match="expected an address like https://github\\.com/you/fork, or none, got"):
         address.change(url, copy_of_the_tree)
 
 
-@pytest.mark.parametrize("missing", [True, False])
-def test_set_up_cell_installs_what_is_missing_says_so_and_does_nothing_else(missing, monkeypatch, capsys):
-    asked = []
+SET_UP = f"%% code set-up remove-cell\n{template.set_up_cell('')}\n\n%% code after\nprint('the rest')\n"
 
-    class Shell:
-        def run_line_magic(self, name, line):
-            asked.append((name, line))
 
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if missing else object())
-    code = TransformerManager().transform_cell(template.set_up_cell(URL))
-    exec(code, {"get_ipython": Shell})
-    said = capsys.readouterr().out
-    assert asked == ([("pip", f'install --quiet "course-lib @ git+{URL}"')] if missing else [])
-    assert ("course_lib, the library of this course, is not installed here" in said) == missing
-    assert bool(said) == missing
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """An environment with everything but the library."""
+    return bundle.bare_environment(tmp_path_factory.mktemp("bare"))
+
+
+def set_up(folder, bare, url=""):
+    """What a notebook in the folder says, run in an environment without the library: what it prints, what stops it."""
+    path = folder / "a.ipynb"
+    path.write_text(text_of(notebook(SET_UP.replace(template.set_up_cell(""), template.set_up_cell(url)))), "utf-8")
+    try:
+        nb = run(path, **bare)[0]
+    except SystemExit as stopped:
+        return ANSI.sub("", str(stopped))
+    return "".join(output.text for cell in nb.cells for output in cell.outputs)
+
+
+def test_set_up_without_a_wheel_or_an_address_says_one_sentence_and_stops(tmp_path, bare):
+    said = set_up(tmp_path, bare)
+    sentence = (
+        "This notebook needs course_lib, the library of the course, but it is not installed here: put the "
+        "course_lib-….whl that `make bundle` writes beside this notebook, and run this cell again."
+    )
+    assert said.strip().endswith(f"------------------\n\n\n{sentence}"), said
+    assert "Traceback" not in said
+    assert "the rest" not in said.rpartition("---")[2]
+
+
+def test_set_up_says_when_pip_fails(tmp_path, bare):
+    (tmp_path / "course_lib-9-py3-none-any.whl").write_text("no wheel", encoding="utf-8")
+    said = set_up(tmp_path, bare)
+    assert "but pip could not install it (its last words: ERROR: " in said
+    assert said.strip().endswith("beside this notebook, and run this cell again.")
+    assert "Traceback" not in said
+
+
+def test_set_up_asks_the_address_where_there_is_no_wheel(tmp_path, bare):
+    """git is told that the address leads to a folder without a course."""
+    redirect = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.file://{tmp_path}/none.insteadOf"}
+    variables = bare["variables"] | redirect | {"GIT_CONFIG_VALUE_0": URL}
+    assert "but pip could not install it" in set_up(tmp_path, bare | {"variables": variables}, URL)
+
+
+def test_set_up_where_the_library_is_says_nothing(tmp_path):
+    assert set_up(tmp_path, {}) == "the rest\n"
+
+
+def test_bundle_works_in_an_empty_folder(tmp_path, bare):
+    """One chapter of the bundle, run where the library was missing; then another needs no installation."""
+    archive = bundle.bundle(tmp_path / "made")
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(tmp_path / "empty")
+    folder = next((tmp_path / "empty").iterdir())
+    names = {path.name for path in folder.iterdir()}
+    assert names >= {path.name for path in environment.chapters()} | {"README.txt"}
+    assert len([name for name in names if name.endswith(".whl")]) == 1
+    path = folder / environment.chapters()[-1].name
+    stored = read(path)
+    done = run(path, **bare)[0]
+    assert "Installing course_lib" in done.cells[0].outputs[0].text
+    assert [cell.id for cell in normal_form(done).cells] == [cell.id for cell in stored.cells]
+    assert set_up(folder, bare) == "the rest\n"
 
 
 def test_summary_counts_and_fails(capsys):

@@ -1,7 +1,8 @@
-"""The public address: `python -m tools.address [https://github.com/you/fork]` shows it, or changes it everywhere.
+"""The public address: `python -m tools.address [https://github.com/you/fork | none]` shows or changes it.
 
-It is one setting, `repository.url` in _config.yml. The set-up cells, the links to the repository, to Colab and to the
-published pages follow; tests hold them together.
+It is one setting, `repository.url` in _config.yml, empty until somebody publishes the course: a name that nobody owns
+would let whoever registers it run code in readers' notebooks. The set-up cells, the README and the package follow; the
+book shows links to the repository, and its Colab buttons, only when there is an address.
 """
 
 import re
@@ -9,19 +10,26 @@ import sys
 from pathlib import Path
 
 from tools.environment import ROOT
+from tools.form import read, text_of
+from tools.template import set_up_cell
 
 ADDRESS = re.compile(r"^https://github\.com/([A-Za-z0-9-]+)/([A-Za-z0-9._-]*[A-Za-z0-9_-])$")
 SETTING = re.compile(r"^(repository:\n(?:[ \t]+.*\n|\n)*?[ \t]+url:[ \t]*)(\S+)", re.MULTILINE)
+SENTENCE = re.compile(r"(<!-- address -->\n).*?(\n<!-- /address -->)", re.DOTALL)
+PACKAGE = re.compile(r'(?:\[project\.urls\]\nSource = ".*"\n\n)?(?=\[tool\.setuptools\.dynamic\])')
+NO_ADDRESS = """\
+The course has no public address yet. `make address URL=https://github.com/you/fork` writes yours wherever the course
+names it, and the book's pages then lead to it and to Colab; `make address URL=none` takes it away again."""
 # Where the address may stand. Tests look that it stands nowhere else.
 PLACES = ("*.md", "_config.yml", "pyproject.toml", "chapters/*.ipynb", "book/**/*.md", ".github/**/*.yml")
 
 
 def address(root: Path = ROOT) -> str:
-    """The address that _config.yml states."""
+    """The address that _config.yml states, "" for none."""
     found = SETTING.search((root / "_config.yml").read_text(encoding="utf-8"))
     if not found:
         raise ValueError("expected `repository: url:` in _config.yml, got none: add it")
-    return found.group(2)
+    return found.group(2).strip("\"'")
 
 
 def pages(url: str) -> str:
@@ -40,36 +48,46 @@ def places(root: Path = ROOT) -> list[Path]:
 
 
 def change(url: str, root: Path = ROOT) -> list[Path]:
-    """Write the new address wherever the old one stands; return the files that changed."""
-    old, changed = address(root), []
-    pairs = [("/".join(_parts(old)), "/".join(_parts(url))), (pages(old), pages(url))]
-    pairs = [(re.compile(re.escape(before) + r"(?![\w-])"), after) for before, after in pairs]
+    """Write the address, or "" for none, wherever the course names its own; return the files that changed."""
+    url = "https://github.com/" + "/".join(_parts(url)) if url else ""
+    changed = []
     for path in places(root):
         text = path.read_text(encoding="utf-8")
-        new = text
-        for before, after in pairs:
-            new = before.sub(after, new)
+        new = _with_address(path, text, url)
         if new != text:
             path.write_text(new, encoding="utf-8", newline="\n")
             changed.append(path)
     return changed
 
 
+def _with_address(path: Path, text: str, url: str) -> str:
+    if path.name == "_config.yml":
+        return SETTING.sub(lambda found: found.group(1) + (url or '""'), text)
+    if path.name == "pyproject.toml":
+        return PACKAGE.sub(f'[project.urls]\nSource = "{url}"\n\n' if url else "", text, count=1)
+    if path.suffix == ".ipynb":
+        nb = read(path)
+        nb.cells[0].source = set_up_cell(url)
+        return text_of(nb)
+    sentence = f"The course is published: [the book]({pages(url)}), [its repository]({url})." if url else NO_ADDRESS
+    return SENTENCE.sub(lambda found: found.group(1) + sentence + found.group(2), text)
+
+
 def _parts(url: str) -> tuple[str, str]:
     match = ADDRESS.match(url)
     if not match:
         raise ValueError(
-            f"expected an address like https://github.com/you/fork, got {url!r}: Colab opens only GitHub's"
+            f"expected an address like https://github.com/you/fork, or none, got {url!r}: Colab opens only GitHub's"
         )
     return match.group(1), match.group(2).removesuffix(".git")
 
 
 def main() -> int:
     if len(sys.argv) < 2:
-        print(address())
+        print(address() or "none")
         return 0
     try:
-        changed = change(sys.argv[1])
+        changed = change("" if sys.argv[1] == "none" else sys.argv[1])
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2

@@ -1,19 +1,24 @@
-"""What a chapter costs: measured by `make notebooks`, kept in book/results/chapters.json, shown in the chapter's table.
+"""What a chapter costs its reader and the machine: two rows of its opening table, written by `make notebooks`.
 
-The row of the table is prose, not an output: a timing among the outputs would differ on every run, and a cell that
-printed it from a file would be compared with a number that the same run rewrites. Coarse steps keep the row true, and
-still, from one machine to the next; the results page shows the measurements themselves.
+The reader's minutes are computed from the chapter itself: its words, its shown code, its exercises. The machine's time
+and memory are measured and kept in book/results/chapters.json. That row is prose, not an output: a timing among the
+outputs would differ on every run, and a cell that printed it from a file would be compared with a number that the same
+run rewrites. Coarse steps keep the row true, and still, from one machine to the next; the results page shows the
+measurements themselves.
 """
 
 import json
+import re
 
 from nbformat import NotebookNode
 
 from tools.environment import RESULTS
-from tools.template import COST, COST_ROW
+from tools.gates.reading import parts, tags, words
+from tools.template import COMPUTED_ROW, HIDE_INPUT, MACHINE, NEED, READER, SET_UP_TAG
 
 SECONDS = (5, 10, 20, 30, 60, 90, 120, 180, 300, 600)
 MEGABYTES = (300, 500, 750, 1000, 1500, 2000, 3000, 4000, 8000, 16000)
+WORDS_A_MINUTE, SECONDS_A_CELL, MINUTES_STEP = 200, 20, 5
 
 
 def measured() -> dict[str, dict]:
@@ -21,26 +26,47 @@ def measured() -> dict[str, dict]:
     return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
 
 
-def in_words(cost: dict) -> str:
-    """What the opening table says.
+def prose(nb: NotebookNode) -> int:
+    """The words of a chapter, without the computed rows of its table."""
+    return sum(words(COMPUTED_ROW.sub("", cell.source)) for cell in nb.cells if cell.cell_type == "markdown")
 
-    >>> in_words({"seconds": 3.2, "memory_mb": 402, "cores": 2})
+
+def minutes_to_read(nb: NotebookNode) -> int:
+    """Words, and a look at each code cell that is not folded, rounded up to five minutes."""
+    shown = [cell for cell in nb.cells if cell.cell_type == "code" and not {HIDE_INPUT, SET_UP_TAG} & set(tags(cell))]
+    seconds = 60 * prose(nb) / WORDS_A_MINUTE + SECONDS_A_CELL * len(shown)
+    return MINUTES_STEP * -int(-seconds // (60 * MINUTES_STEP))
+
+
+def minutes_to_practice(nb: NotebookNode) -> int:
+    """The sum of what the exercises' headings say, which is what the registry says."""
+    headings = [part.text for part in parts(nb) if part.kind == "h3" and part.text.startswith("Exercise: ")]
+    return sum(int(minutes) for heading in headings for minutes in re.findall(r"· (\d+) min$", heading))
+
+
+def machine(cost: dict) -> str:
+    """What the opening table says about time and memory.
+
+    >>> machine({"seconds": 3.2, "memory_mb": 402, "cores": 2})
     'under 5 seconds and under 500 MB of memory, measured on 2 CPU cores'
     """
     seconds, memory = _next_step(cost["seconds"], SECONDS), _next_step(cost["memory_mb"], MEGABYTES)
     return f"under {seconds} seconds and under {memory} MB of memory, measured on {cost['cores']} CPU cores"
 
 
-def row(cost: dict) -> str:
-    """The row of the opening table, written from a measurement."""
-    return f"| {COST} | {in_words(cost)} |"
+def rows(nb: NotebookNode, cost: dict) -> tuple[str, str]:
+    """The two computed rows of the opening table."""
+    reader = f"{minutes_to_read(nb)} minutes to read, {minutes_to_practice(nb)} to practice"
+    return f"| {READER} | {reader} |", f"| {MACHINE} | {machine(cost)} |"
 
 
-def with_row(nb: NotebookNode, cost: dict) -> NotebookNode:
-    """The notebook with the row of its opening table written from the measurement."""
+def with_rows(nb: NotebookNode, cost: dict) -> NotebookNode:
+    """The notebook with the computed rows in its opening table, below what one needs first."""
     for cell in nb.cells:
-        if cell.cell_type == "markdown" and COST_ROW.search(cell.source):
-            cell.source = COST_ROW.sub(row(cost), cell.source)
+        if cell.cell_type == "markdown" and f"| {NEED} |" in cell.source:
+            lines = COMPUTED_ROW.sub("", cell.source).rstrip("\n").split("\n")
+            last = max(number for number, line in enumerate(lines) if line.startswith(f"| {NEED} |"))
+            cell.source = "\n".join([*lines[: last + 1], *rows(nb, cost), *lines[last + 1 :]])
             break
     return nb
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from tools.template import FOLDED_IN_JUPYTER
+
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -36,7 +38,7 @@ def normal_form(nb: NotebookNode) -> NotebookNode:
         if not cell_id or RANDOM_ID.match(cell_id):
             cell_id = _free(_slug(cell), taken)
             taken.add(cell_id)
-        metadata = {"tags": sorted(cell.metadata["tags"])} if cell.metadata.get("tags") else {}
+        metadata = _metadata(cell.metadata.get("tags", []))
         source = "\n".join(line.rstrip() for line in cell.source.strip("\n").split("\n"))
         if cell.cell_type == "code":
             new = nbformat.v4.new_code_cell(source, id=cell_id, metadata=metadata)
@@ -49,6 +51,12 @@ def normal_form(nb: NotebookNode) -> NotebookNode:
     normal = nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
     normal.nbformat_minor = 5
     return normal
+
+
+def _metadata(tags: list[str]) -> dict:
+    """The tags, and for JupyterLab and VS Code what of the cell is folded."""
+    folded = {FOLDED_IN_JUPYTER[tag]: True for tag in tags if tag in FOLDED_IN_JUPYTER}
+    return ({"jupyter": folded} if folded else {}) | ({"tags": sorted(tags)} if tags else {})
 
 
 def _slug(cell: NotebookNode) -> str:

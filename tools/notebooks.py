@@ -1,7 +1,7 @@
 """Run notebooks from a fresh kernel and store them in normal form: `python -m tools.notebooks [NOTEBOOK …]`.
 
-Each run also measures the chapter's time and peak memory, stores them in book/results/chapters.json, and writes
-the last row of the chapter's opening table from them.
+Each run also measures the chapter's time and peak memory, stores them in book/results/chapters.json, and writes the
+set-up cell and the last two rows of the chapter's opening table.
 """
 
 import argparse
@@ -22,9 +22,11 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
-from tools.cost import measured, with_row
+from tools.address import address
+from tools.cost import measured, with_rows
 from tools.environment import CHAPTERS, RESULTS, chapters, environment
 from tools.form import ANSI, normal_form, read, text_of
+from tools.template import SET_UP_TAG, set_up_cell
 
 CORES = 2
 
@@ -45,14 +47,20 @@ print(json.dumps({
 """
 
 
-class RunningInterpreter(KernelSpecManager):
-    """Starts kernels with the interpreter that runs this program, whatever kernels the machine has installed."""
+class OneInterpreter(KernelSpecManager):
+    """Starts kernels with one interpreter, whatever kernels the machine has installed."""
+
+    interpreter = sys.executable
 
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-        return self.kernel_spec_class(resource_dir=RESOURCES, **get_kernel_dict())
+        kernel = get_kernel_dict()
+        kernel["argv"][0] = str(self.interpreter)
+        return self.kernel_spec_class(resource_dir=RESOURCES, **kernel)
 
 
-def run(path: Path, timeout: int = 600, variables: dict[str, str] | None = None) -> tuple[NotebookNode, dict]:
+def run(
+    path: Path, timeout: int = 600, variables: dict[str, str] | None = None, interpreter: str | Path = sys.executable
+) -> tuple[NotebookNode, dict]:
     """Execute a notebook in its own folder; return it with fresh outputs, and what the run cost.
 
     `timeout` is in seconds, for each cell; `variables` are added to the kernel's environment.
@@ -61,7 +69,9 @@ def run(path: Path, timeout: int = 600, variables: dict[str, str] | None = None)
     nb.cells = [cell for cell in nb.cells if cell.source.strip()]
     probe = nbformat.v4.new_code_cell(PROBE, id="probe")
     nb.cells.append(probe)
-    manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=RunningInterpreter())
+    kernels = OneInterpreter()
+    kernels.interpreter = interpreter
+    manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=kernels)
     client = NotebookClient(nb, km=manager, timeout=timeout, store_widget_state=False, record_timing=False)
     with tempfile.TemporaryDirectory() as home, ExitStack() as stack:
         settings = {"env": environment(home) | (variables or {}), "cwd": str(path.parent), "stderr": subprocess.DEVNULL}
@@ -86,10 +96,18 @@ def write_atomically(path: Path, text: str) -> None:
     scratch.replace(path)
 
 
+def dressed(nb: NotebookNode, cost: dict | None) -> NotebookNode:
+    """The notebook in normal form, with what is never typed: the set-up cell and the computed rows of its table."""
+    nb = normal_form(nb)
+    if nb.cells and SET_UP_TAG in nb.cells[0].metadata.get("tags", []):
+        nb.cells[0].source = set_up_cell(address())
+    return with_rows(nb, cost) if cost else nb
+
+
 def store(path: Path) -> dict:
     """Run one notebook and store it, its outputs and its cost."""
     nb, cost = run(path)
-    write_atomically(path, text_of(with_row(normal_form(nb), cost)))
+    write_atomically(path, text_of(dressed(nb, cost)))
     if path.parent == CHAPTERS:
         costs = dict(sorted((measured() | {path.stem: cost}).items()))
         write_atomically(RESULTS, json.dumps(costs, indent=1) + "\n")
@@ -106,7 +124,7 @@ def main() -> int:
     for path in options.notebooks or chapters():
         path = path.resolve()
         if options.form_only:
-            write_atomically(path, text_of(normal_form(read(path))))
+            write_atomically(path, text_of(dressed(read(path), measured().get(path.stem))))
             continue
         try:
             cost = store(path)

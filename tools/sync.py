@@ -1,5 +1,9 @@
-"""Copy the library's definitions into the chapters' definition cells: `python -m tools.sync`. Never the other way."""
+"""Copy the library's definitions into the chapters' definition cells: `python -m tools.sync`. Never the other way.
 
+The code is the same, laid out for the width of a page; docstrings and comments stay as they are.
+"""
+
+import subprocess
 import sys
 from pathlib import Path
 
@@ -7,6 +11,7 @@ from tools.environment import LIBRARY, chapters
 from tools.form import normal_form, read, text_of
 from tools.gates.definitions import definitions, is_definition_cell, module_of, source_of
 from tools.notebooks import write_atomically
+from tools.template import COLUMNS
 
 
 def synchronize(path: Path, library: Path = LIBRARY) -> list[str]:
@@ -18,13 +23,20 @@ def synchronize(path: Path, library: Path = LIBRARY) -> list[str]:
             continue
         text = module.read_text(encoding="utf-8")
         known = definitions(text)
-        source = "\n\n\n".join(source_of(text, known[name]) for name in definitions(cell.source))
+        source = narrow("\n\n\n".join(source_of(text, known[name]) for name in definitions(cell.source)))
         if source != cell.source:
             cell.source = source
             changed.append(cell.id)
     if changed:
         write_atomically(path, text_of(normal_form(nb)))
     return changed
+
+
+def narrow(source: str) -> str:
+    """The same code in lines as short as a page's."""
+    command = [sys.executable, "-m", "ruff", "format", "--quiet", f"--line-length={COLUMNS}", "-"]
+    done = subprocess.run(command, input=source, text=True, encoding="utf-8", stdout=subprocess.PIPE, check=True)
+    return done.stdout.rstrip("\n")
 
 
 def main() -> int:

@@ -6,27 +6,79 @@ import re
 BEFORE = ("Warm-up", "The question")
 AFTER = ("Pitfalls, measured", "Exercises", "Quiz", "Recap", "Further reading")
 
-PITFALLS, EXERCISES, QUIZ_QUESTIONS, RECAP_LINES = 4, 4, 5, 6  # at least; the recap: at most
+PITFALLS = (3, 5)  # at least, at most
+EXERCISES, JOINING_EXERCISES = 4, 1  # at least: in the whole chapter, under its heading "Exercises"
+QUIZ_QUESTIONS, RECAP_LINES = 5, 6  # at least; at most
+WORDS, WORDS_TO_FIRST_EXERCISE = 4500, 1200  # at most
+COLUMNS = 80  # of code and of printed text: what a page, a phone held sideways and a half screen show uncut
 
-# The first column of the table under the title. `make notebooks` writes the last row from its measurement.
-BUILD, NEED, COST = "You will build", "You need first", "It costs"
-COST_ROW = re.compile(rf"^\| *{COST} *\|.*\|$", re.MULTILINE)
+TITLE = "{number} · {name}"
+
+# The first column of the table under the title. `make notebooks` writes the last two rows, from the chapter itself and
+# from what running it took.
+BUILD, NEED, READER, MACHINE = "You will build", "You need first", "It takes you", "It takes the machine"
+COMPUTED_ROW = re.compile(rf"^\| *(?:{READER}|{MACHINE}) *\|.*\|\n?", re.MULTILINE)
 
 EXERCISE_HEADING = "Exercise: {title} · {stars} · {minutes} min"
 
-SET_UP_TAG = "remove-cell"  # the book leaves the cell out, Jupyter and Colab show it
+PREDICTION = "**Predict, then run.**"
+SAW = "What you saw"
+FOLD = "<details><summary>{summary}</summary>"
+
+# The tags that fold, and what JupyterLab and VS Code call the same thing. The set-up cell the book leaves out.
+HIDE_INPUT, HIDE_OUTPUT, SET_UP_TAG = "hide-input", "hide-output", "remove-cell"
+FOLDED_IN_JUPYTER = {HIDE_INPUT: "source_hidden", HIDE_OUTPUT: "outputs_hidden"}
+
 SET_UP = """\
 import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+# Where pip finds the course; "" while it is not published.
+ADDRESS = ""
+
+
+class CourseLibMissing(ModuleNotFoundError):
+    def _render_traceback_(self):  # a notebook shows the sentence alone
+        return [str(self)]
+
 
 if importlib.util.find_spec("course_lib") is None:
-    print("course_lib, the library of this course, is not installed here. Installing it now (about a minute) …")
-    %pip install --quiet "course-lib @ git+{url}"
+    wheel = max(Path().resolve().glob("course_lib-*.whl"), default=ADDRESS)
+    problem = "it is not installed here"
+    if wheel:
+        print("Installing course_lib, the library of this course …")
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", str(wheel)]
+        done = subprocess.run(pip, capture_output=True, text=True)
+        importlib.invalidate_caches()
+        words = done.stderr.strip().splitlines() or ["none"]
+        problem = f"pip could not install it (its last words: {words[-1]})"
+    if importlib.util.find_spec("course_lib") is None:
+        raise CourseLibMissing(
+            "This notebook needs course_lib, the library of the course, but"
+            f" {problem}: put the course_lib-….whl that `make bundle` writes"
+            " beside this notebook, and run this cell again."
+        )
 """
 
 
 def set_up_cell(url: str) -> str:
-    """The source of every notebook's first cell: it installs the package where it is missing, and says so."""
-    return SET_UP.format(url=url).rstrip("\n")
+    """The source of every notebook's first cell: it installs the library where it is missing, or says what to do.
+
+    `url` is the public address of the course, or "" where it has none.
+    """
+    address = f"course-lib @ git+{url}" if url else ""
+    return SET_UP.replace('ADDRESS = ""', f'ADDRESS = "{address}"').rstrip("\n")
+
+
+def title(stem: str, name: str) -> str:
+    """How a chapter is called everywhere.
+
+    >>> title("05_masks", "Masks")
+    '05 · Masks'
+    """
+    return TITLE.format(number=stem[:2], name=name)
 
 
 def exercise_heading(title: str, difficulty: int, minutes: int) -> str:

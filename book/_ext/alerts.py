@@ -1,50 +1,47 @@
-"""Sphinx extension: a quote that begins with `[!NOTE]`, as GitHub writes alerts, becomes an admonition.
+"""Sphinx extension: a quote that begins with a bold word, `> **Important.** …`, becomes an admonition.
 
-Known kinds are GitHub's five: NOTE, TIP, IMPORTANT, WARNING, CAUTION, alone on the quote's first line. Every other
-quote stays a quote.
+So written it reads well wherever a notebook is opened. The words are Note, Tip, Important, Warning and Caution, each
+with its full stop; every other quote stays a quote.
 """
-
-import re
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 KINDS = {
-    "note": nodes.note,
-    "tip": nodes.tip,
-    "important": nodes.important,
-    "warning": nodes.warning,
-    "caution": nodes.caution,
+    "Note.": nodes.note,
+    "Tip.": nodes.tip,
+    "Important.": nodes.important,
+    "Warning.": nodes.warning,
+    "Caution.": nodes.caution,
 }
-MARK = re.compile(r"\[!(\w+)\]\s*", re.ASCII)
 
 
 class AlertTransform(SphinxTransform):
-    """Replace alert quotes by admonitions, once a page is parsed."""
+    """Replace such quotes by admonitions, once a page is parsed."""
 
     default_priority = 200
 
     def apply(self) -> None:
         for quote in list(self.document.findall(nodes.block_quote)):
-            kind = _take_mark(quote)
+            kind = _take_word(quote)
             if kind:
                 quote.replace_self(kind("", *quote.children))
 
 
-def _take_mark(quote: nodes.block_quote) -> type[nodes.Admonition] | None:
-    """The admonition a quote asks for; its mark is removed. None, and nothing removed, where it asks for none."""
+def _take_word(quote: nodes.block_quote) -> type[nodes.Admonition] | None:
+    """The admonition a quote asks for; its word is removed. None, and nothing removed, where it asks for none."""
     first = quote.children[0] if quote.children else None
     if not isinstance(first, nodes.paragraph):
         return None
-    # a line break is a text of its own
-    end = next((i for i, node in enumerate(first) if isinstance(node, nodes.Text) and "\n" in node), len(first))
-    line = first[:end]
-    plain = all(isinstance(node, nodes.Text) for node in line)
-    mark = MARK.fullmatch("".join(node.astext() for node in line)) if plain else None
-    kind = KINDS.get(mark[1].lower()) if mark else None
+    said = [node for node in first if node.astext().strip()]  # there are empty texts around bold words
+    kind = KINDS.get(said[0].astext()) if said and isinstance(said[0], nodes.strong) else None
     if kind:
-        del first[: end + 1]
+        del first[: first.index(said[0]) + 1]
+        while first.children and not first[0].astext().strip() and isinstance(first[0], nodes.Text):
+            del first[0]
+        if first.children and isinstance(first[0], nodes.Text):
+            first[0] = nodes.Text(first[0].lstrip())
         if not first.children:
             quote.remove(first)
     return kind

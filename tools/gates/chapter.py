@@ -1,4 +1,4 @@
-"""The form of a chapter: how it is stored, how it begins, which sections it has, what markdown it uses."""
+"""The form of a chapter: how it is stored, how it begins, which sections it has, how long it is, its markdown."""
 
 import json
 import re
@@ -6,9 +6,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from tools import template
-from tools.cost import row
+from tools.cost import prose, rows
 from tools.form import normal_form, read, text_of
-from tools.gates.reading import MARKDOWN, Part, calls, parts, strings
+from tools.gates.reading import MARKDOWN, Part, calls, parts, strings, words
 
 MADE = "run make notebooks"
 ROLE = re.compile(r"\{[\w:-]+\}$")
@@ -36,9 +36,7 @@ def set_up(path: Path, url: str) -> list[str]:
     first = cells[0] if cells else None
     found = []
     if first is None or first.cell_type != "code" or first.source != template.set_up_cell(url):
-        found.append(
-            f"{path.name}: the first cell is not the set-up cell of tools/template.py: run make address URL={url}"
-        )
+        found.append(f"{path.name}: the first cell is not the set-up cell of tools/template.py: {MADE}")
     elif template.SET_UP_TAG not in first.metadata.get("tags", []):
         found.append(f"{path.name}: the set-up cell has no tag {template.SET_UP_TAG!r}: add it")
     code = [cell.source for cell in cells if cell.cell_type == "code"][1:3]
@@ -59,12 +57,13 @@ def sections(path: Path) -> list[str]:
     for title, check in {
         "Warm-up": _has_questions(1),
         "Pitfalls, measured": _pitfalls,
-        "Exercises": _exercises,
+        "Exercises": _exercises(template.JOINING_EXERCISES),
         "Quiz": _has_questions(template.QUIZ_QUESTIONS),
         "Recap": _recap,
         "Further reading": _reading,
     }.items():
         found += [f"{path.name}, ## {title}: {complaint}" for complaint in check(_section(content, title))]
+    found += [f"{path.name}: {complaint}" for complaint in _exercises(template.EXERCISES)(content)]
     if not any(calls(part.text, "explore", "attention_view") for part in content if part.kind == "code"):
         found.append(f"{path.name}: no interactive figure: add one with explore(…) or attention_view(…)")
     return found
@@ -119,14 +118,21 @@ def _pitfalls(section: list[Part]) -> list[str]:
         for title, block in blocks.items()
         if not any(part.kind == "code" for part in block)
     ]
-    if len(blocks) < template.PITFALLS:
-        found.append(f"expected at least {template.PITFALLS} headings '###', one a pitfall, got {len(blocks)}")
+    least, most = template.PITFALLS
+    if not least <= len(blocks) <= most:
+        found.append(
+            f"expected {least} to {most} headings '###', one a pitfall, got {len(blocks)}: "
+            "keep those that teach most, the page of pitfalls shows the others"
+        )
     return found
 
 
-def _exercises(section: list[Part]) -> list[str]:
-    count = sum(title.startswith("Exercise: ") for title in _blocks(section))
-    return [] if count >= template.EXERCISES else [f"expected at least {template.EXERCISES} exercises, got {count}"]
+def _exercises(least: int):
+    def check(section: list[Part]) -> list[str]:
+        count = sum(part.kind == "h3" and part.text.startswith("Exercise: ") for part in section)
+        return [] if count >= least else [f"expected at least {least} '### Exercise: …', got {count}"]
+
+    return check
 
 
 def _recap(section: list[Part]) -> list[str]:
@@ -140,17 +146,50 @@ def _reading(section: list[Part]) -> list[str]:
     return [] if links else ["expected links to papers, got none"]
 
 
+def title(path: Path) -> list[str]:
+    """The title says the chapter's number and name, as the book calls it everywhere."""
+    titles = [part.text for part in parts(read(path)) if part.kind == "h1"]
+    expected = template.title(path.stem, "…")
+    if titles and re.fullmatch(re.escape(expected).replace("…", r"\S.*"), titles[0]):
+        return []
+    return [f"{path.name}: expected a title like '# {expected}', got {titles[0] if titles else 'none'!r}: mend it"]
+
+
 def opening_table(path: Path, costs: dict[str, dict]) -> list[str]:
-    """The table under the title says what to build and what to know; its cost is written from the measurement."""
-    opening = next((c.source for c in read(path).cells if c.cell_type == "markdown" and c.source.startswith("# ")), "")
-    rows = [name for name in (template.BUILD, template.NEED, template.COST) if f"| {name} |" not in opening]
-    if rows:
-        return [f"{path.name}: the table under the title has no row '| {rows[0]} | … |': add it"]
+    """The table under the title: what to build, what to know, and what it takes, which is computed."""
+    nb = read(path)
+    opening = next((c.source for c in nb.cells if c.cell_type == "markdown" and c.source.startswith("# ")), "")
+    missing = [name for name in (template.BUILD, template.NEED) if f"| {name} |" not in opening]
+    if missing:
+        return [f"{path.name}: the table under the title has no row '| {missing[0]} | … |': add it"]
     if path.stem not in costs:
         return [f"{path.name}: its cost is not in book/results/chapters.json: {MADE}"]
-    if row(costs[path.stem]) not in opening.split("\n"):
-        return [f"{path.name}: the cost in the opening table is not the measured one: {MADE}, never type it"]
-    return []
+    return [
+        f"{path.name}: expected the row '{row}' in the table under the title: {MADE}, never type it"
+        for row in rows(nb, costs[path.stem])
+        if row not in opening.split("\n")
+    ]
+
+
+def length(path: Path) -> list[str]:
+    """The prose is not too long, and practice comes early."""
+    nb, found = read(path), []
+    if prose(nb) > template.WORDS:
+        found.append(
+            f"{path.name}: {prose(nb):,} words of prose, at most {template.WORDS:,}: cut, or make two chapters"
+        )
+    before = 0
+    for cell in (cell for cell in nb.cells if cell.cell_type == "markdown"):
+        start, exercise, _ = cell.source.partition("### Exercise: ")
+        before += words(template.COMPUTED_ROW.sub("", start))
+        if exercise:
+            break
+    if before > template.WORDS_TO_FIRST_EXERCISE:
+        found.append(
+            f"{path.name}: {before:,} words before the first exercise, at most {template.WORDS_TO_FIRST_EXERCISE:,}: "
+            "put one into the section that teaches it"
+        )
+    return found
 
 
 def markdown_everyone_renders(path: Path) -> list[str]:
@@ -165,7 +204,8 @@ def markdown_everyone_renders(path: Path) -> list[str]:
         tokens = MARKDOWN.parse(cell.source)
         verbatim = [line for t in tokens if t.map and t.type in {"fence", "code_block"} for line in range(*t.map)]
         lines = [line for number, line in enumerate(cell.source.split("\n")) if number not in verbatim]
-        raw = [f"```{t.info.strip()}" for t in tokens if t.type == "fence" and t.info.strip().startswith("{")]
+        raw = [line for line in lines if re.match(r"\s*>[\s>]*\[!\w+\]", line)]
+        raw += [f"```{t.info.strip()}" for t in tokens if t.type == "fence" and t.info.strip().startswith("{")]
         raw += [line for line in lines if re.match(r"\s*(:{3,}|\+\+\+|% |\([\w-]+\)=\s*$)", line)]
         inline = [child for token in tokens for child in token.children or []]
         raw += [
@@ -177,6 +217,6 @@ def markdown_everyone_renders(path: Path) -> list[str]:
         raw += [match.group() for match in map(NOT_SHOWN.search, html) if match]
         if raw:
             found.append(
-                f"{where}: {raw[0].strip()!r} shows as it is outside of the book: use plain markdown or '> [!NOTE]'"
+                f"{where}: {raw[0].strip()!r} shows as it is outside of the book: use plain markdown, '> **Note.** …'"
             )
     return found

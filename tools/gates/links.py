@@ -10,6 +10,8 @@ import nbformat
 from tools.form import read
 from tools.gates.reading import Part, anchor, markdown_parts, parts
 
+# What only a published course has: pip finds it, Colab opens it, Pages shows it.
+OWN = re.compile(r"git\+https?://[\w./-]+|colab\.research\.google\.com/github/[\w./-]+|[\w-]+\.github\.io/[\w-]+")
 SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:|^//", re.IGNORECASE)
 
 
@@ -51,7 +53,13 @@ def dead_links(path: Path) -> list[str]:
 
 
 def one_address(paths: Iterable[Path], url: str) -> list[str]:
-    """Whoever names the course's repository or its pages names the address of _config.yml."""
+    """Whoever names the course's repository or its pages names the address of _config.yml; without one, nobody does."""
+    if not url:
+        return [
+            f"{path.name} names {place}, but the course has no address: run make address URL=none"
+            for path in paths
+            for place in sorted(set(OWN.findall(path.read_text(encoding="utf-8"))))
+        ]
     repository = url.removeprefix("https://github.com/")
     owner, name = repository.split("/")
     found = []

@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from nbformat import NotebookNode
 
+FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 
@@ -75,6 +76,28 @@ def markdown_parts(source: str, cell: NotebookNode | None = None) -> Iterator[Pa
             for tag in re.findall(r"<img\s[^>]*>", html):
                 target, alt = (re.search(rf"\b{name}=[\"']([^\"']*)", tag) for name in ("src", "alt"))
                 yield Part("image", target.group(1) if target else "", cell, alt=alt.group(1) if alt else "")
+
+
+def words(source: str) -> int:
+    """How many words of prose a markdown text has. A formula counts as one word, a block of code as none.
+
+    >>> words("The **score** is $q k^T$, [see](a.md):\\n\\n```python\\nx = 1\\n```")
+    5
+    """
+    count = 0
+    for token in MARKDOWN.parse(FORMULA.sub("formula", source)):
+        text = re.sub(r"<[^>]*>", " ", token.content) if token.type == "html_block" else ""
+        if token.type == "inline":
+            text = "".join(
+                " " if c.type.endswith("break") else c.content for c in token.children if c.type != "html_inline"
+            )
+        count += sum(any(map(str.isalnum, word)) for word in text.split())
+    return count
+
+
+def tags(cell: NotebookNode) -> list[str]:
+    """The tags of a cell."""
+    return cell.metadata.get("tags", [])
 
 
 def _html_of(token: Token) -> Iterator[str]:
