@@ -1,15 +1,16 @@
-"""Sphinx extension: without a public address, no page leads to a repository or to Colab."""
+"""Sphinx extension: buttons that lead to the repository and to Colab, only where the course has a public address."""
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-NEEDS_ADDRESS = ("use_repository_button", "use_issues_button", "use_edit_page_button", "use_source_button")
+BUTTONS = ("use_repository_button", "use_issues_button")
 
 
 def configure(app: Sphinx, config: Config) -> None:
     options = config.html_theme_options
+    options.update(dict.fromkeys(BUTTONS, bool(options.get("repository_url"))))
     if not options.get("repository_url"):
-        options.update(dict.fromkeys(NEEDS_ADDRESS, False), repository_url="", launch_buttons={})
+        options["launch_buttons"] = {}
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
