@@ -258,6 +258,8 @@ def test_solution_is_the_references_own_source(exercise):
     text, page = repr(solution), solution._repr_html_()
     source = inspect.getsource(exercise.reference)
     assert source.rstrip() in text
+    shown = [inspect.getsource(answer).rstrip() in text for answer in exercise.alternatives]
+    assert shown == [True] + [False] * (len(shown) - 1)
     assert page.count("<details") == 5
     assert "open" not in page.split("<summary")[0]
     ast.parse(source)

@@ -158,8 +158,8 @@ EXERCISE = Exercise(
         Mistake(
             "keys-by-queries",
             _additive(_tanh_of_sum, lambda c, v: (c @ v).transpose(1, 2)),
-            "Your table is (batch, k_len, q_len). Rows are queries, columns are keys: on which axis does each get "
-            "its size 1?",
+            "Your table is (batch, k_len, q_len). Rows are queries, columns are keys: on which axis does each get its "
+            "size 1?",
         ),
         Mistake(
             "query-left-out",
@@ -200,8 +200,8 @@ EXERCISE = Exercise(
         Mistake(
             "matrices-transposed",
             lambda query, key, w_q, w_k, v: torch.tanh((query @ w_q.T)[:, :, None] + (key @ w_k.T)[:, None]) @ v,
-            "Here a matrix is (features in, hidden out), so it is `query @ w_q`. (`nn.Linear` stores it the other "
-            "way round: there you would transpose.)",
+            "Here a matrix is (features in, hidden out), so it is `query @ w_q`. (`nn.Linear` stores it the other way "
+            "round: there you would transpose.)",
         ),
         Mistake(
             "queries-not-projected",
@@ -239,10 +239,10 @@ EXERCISE = Exercise(
     ),
     hints=(
         "Write the four shapes down first: q W_q, k W_k, their sum for all pairs, and the scores.",
-        "The sum needs (batch, q_len, k_len, d_hidden): an axis of size 1 in each term says 'the same for all of "
-        "the other'.",
-        "`torch.tanh((query @ w_q)[:, :, None] + (key @ w_k)[:, None])`, and the product with `v` sums over the "
-        "last axis.",
+        "The sum needs (batch, q_len, k_len, d_hidden): an axis of size 1 in each term says 'the same for all of the "
+        "other'.",
+        "`torch.tanh((query @ w_q)[:, :, None] + (key @ w_k)[:, None])`, and the product with `v` sums over the last "
+        "axis.",
     ),
     alternatives=(additive_with_loops, additive_of_pairs_joined, additive_with_einsum),
     difficulty=2,

@@ -124,8 +124,8 @@ _MIX_SLIPS = {
 
 EXERCISE = Exercise(
     title="The letters of attention",
-    task="Fill in the two einsum strings: query (batch, n_heads, q_len, d_k), key (batch, n_heads, k_len, d_k), "
-    "value (batch, n_heads, k_len, d_v), output (batch, n_heads, q_len, d_v).",
+    task="Fill in the two einsum strings: query (batch, n_heads, q_len, d_k), key (batch, n_heads, k_len, d_k), value "
+    "(batch, n_heads, k_len, d_v), output (batch, n_heads, q_len, d_v).",
     reference=einsum_attention,
     starter=starter_einsum,
     call=_any_letters,

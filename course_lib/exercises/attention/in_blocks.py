@@ -3,10 +3,11 @@
 import math
 
 import torch
-from torch.nn import functional as F
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib.exercises.attention._inputs import SPREAD, queries
-from course_lib.exercises.engine import Exercise, Mistake, case
+from course_lib.exercises.engine import Convention, Exercise, Mistake, case
 
 
 def attention_in_blocks(query, key, value, block_size):
@@ -59,9 +60,44 @@ def blocks_in_two_passes(query, key, value, block_size):
     return mixed / total
 
 
-def all_keys_at_once(query, key, value, block_size):
-    """Right as well, and the reason for the exercise: this one does hold the whole table of scores."""
-    return F.scaled_dot_product_attention(query, key, value)
+def blocks_joined_pair_by_pair(query, key, value, block_size):
+    size, output = -math.inf * torch.ones_like(query[..., :1]), 0.0
+    for keys, values in zip(key.split(block_size, dim=-2), value.split(block_size, dim=-2), strict=True):
+        scores = query @ keys.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        own = scores.logsumexp(dim=-1, keepdim=True)
+        both = torch.logaddexp(size, own)
+        output = output * (size - both).exp() + scores.softmax(dim=-1) @ values * (own - both).exp()
+        size = both
+    return output
+
+
+class _Watch(TorchDispatchMode):
+    """Looks at the shape of every tensor that is made."""
+
+    def __init__(self):
+        super().__init__()
+        self.shapes = set()
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        made = function(*args, **(kwargs or {}))
+        outputs = made if isinstance(made, tuple | list) else [made]
+        self.shapes |= {tuple(output.shape) for output in outputs if isinstance(output, Tensor)}
+        return made
+
+
+def _makes_the_table(obj, given):
+    query, key, value, block_size = given.args
+    q_len, k_len = query.shape[-2], key.shape[-2]
+    others = {query.shape[-1], value.shape[-1], block_size, 1}
+    if {q_len, k_len} & others or q_len == k_len or block_size > k_len:
+        return ""  # here a shape does not say what it is
+    with _Watch() as watch:
+        obj(*given.args)
+    return "whole-table" if any({q_len, k_len} <= set(shape) for shape in watch.shapes) else ""
+
+
+def _all_keys_at_once(query, key, value, block_size):
+    return (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])).softmax(dim=-1) @ value
 
 
 def _blocks(
@@ -165,7 +201,14 @@ EXERCISE = Exercise(
             about="all scores far below zero",
         ),
     ],
+    excluded=_makes_the_table,
     mistakes=(
+        Convention(
+            "whole-table",
+            _all_keys_at_once,
+            "Valid, but on the way a tensor holds a number for each query and each key, (q_len, k_len): the table "
+            "which this exercise does without. Carry along what each query needs of the blocks it has seen.",
+        ),
         Mistake(
             "no-maximum",
             _no_maximum,
@@ -175,8 +218,8 @@ EXERCISE = Exercise(
         Mistake(
             "maximum-starts-at-zero",
             _blocks(running=lambda old, found: torch.maximum(old, found).clamp(min=0.0), first=0.0),
-            "Your largest score starts at 0, so a query whose scores are all far below 0 gets 0 divided by 0. Start at "
-            "−∞.",
+            "Your largest score starts at 0, so a query whose scores are all far below 0 gets 0 divided by 0. Start "
+            "at −∞.",
         ),
         Mistake(
             "one-maximum-for-all",
@@ -299,14 +342,14 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "Start with two sums for each query, over all blocks: of exp(score), and of exp(score) · value. Their ratio is "
-        "the answer, as long as no exponential overflows.",
+        "Start with two sums for each query, over all blocks: of exp(score), and of exp(score) · value. Their ratio "
+        "is the answer, as long as no exponential overflows.",
         "Against the overflow, subtract the largest score so far. When it changes from old to new, what is already in "
         "the sums is too large by a factor of exp(new − old).",
-        "In each block: `new = torch.maximum(old, scores.amax(-1, keepdim=True))`, then both sums times "
-        "`(old - new).exp()` plus what the block adds with `(scores - new).exp()`.",
+        "In each block: `new = torch.maximum(old, scores.amax(-1, keepdim=True))`, then both sums times `(old - "
+        "new).exp()` plus what the block adds with `(scores - new).exp()`.",
     ),
-    alternatives=(blocks_joined_by_logsumexp, blocks_in_two_passes, all_keys_at_once),
+    alternatives=(blocks_joined_by_logsumexp, blocks_in_two_passes, blocks_joined_pair_by_pair),
     difficulty=3,
     minutes=20,
 )

@@ -22,13 +22,13 @@ from course_lib.exercises.attention._steps import (
 from course_lib.exercises.engine import Exercise, Mistake, case
 
 
-def attention_with_einsum(query, key, value, mask=None):
+def attention_with_einsum(query, key, value):
     scores = torch.einsum("...qd,...kd->...qk", query, key) * query.shape[-1] ** -0.5
     weights = F.softmax(scores, dim=-1)
     return torch.einsum("...qk,...kv->...qv", weights, value), weights
 
 
-def attention_query_by_query(query, key, value, mask=None):
+def attention_query_by_query(query, key, value):
     weights = []
     for i in range(query.shape[-2]):
         scores = (query[..., i : i + 1, :] * key).sum(dim=-1) / math.sqrt(key.shape[-1])
@@ -38,7 +38,7 @@ def attention_query_by_query(query, key, value, mask=None):
     return (weights[..., None] * value[..., None, :, :]).sum(dim=-2), weights
 
 
-def attention_of_the_library(query, key, value, mask=None):
+def attention_of_the_library(query, key, value):
     output = F.scaled_dot_product_attention(query, key, value)
     ones = torch.eye(key.shape[-2], dtype=value.dtype).expand(*key.shape[:-1], key.shape[-2])
     return output, F.scaled_dot_product_attention(query, key, ones)  # values of an identity: the weights come back
@@ -250,8 +250,8 @@ EXERCISE = Exercise(
         Mistake(
             "unpacks-three-sizes",
             _unpacks_three_sizes,
-            "You unpack exactly three sizes from the shape. Here there may be two axes, or four: `query.shape[-1]` "
-            "is the width in any case.",
+            "You unpack exactly three sizes from the shape. Here there may be two axes, or four: `query.shape[-1]` is "
+            "the width in any case.",
         ),
         Mistake(
             "permutes-three-axes",
@@ -285,8 +285,8 @@ EXERCISE = Exercise(
         Mistake(
             "weights-transposed",
             attend(mix=lambda w, k, v: w.transpose(-2, -1) @ v),
-            "You transpose the weights before the product, so it sums over the queries. With values of ones the output "
-            "must be ones: try it.",
+            "You transpose the weights before the product, so it sums over the queries. With values of ones the "
+            "output must be ones: try it.",
         ),
         Mistake(
             "mixes-the-keys",

@@ -86,8 +86,8 @@ EXERCISE = Exercise(
         Convention(
             "scaled",
             _lookup(_root_d_k),
-            "This is the scaled form, right in a Transformer. Here the plain dot product is wanted: the division comes "
-            "in a later exercise.",
+            "This is the scaled form, right in a Transformer. Here the plain dot product is wanted: the division "
+            "comes in a later exercise.",
         ),
         Mistake(
             "divided-by-d-k",
@@ -202,8 +202,8 @@ EXERCISE = Exercise(
         Mistake(
             "weighted-rows-not-added",
             _lookup(mix=lambda w, k, v: w[:, None] * v),
-            "Each value has its weight, and one step is missing: add the rows up. The answer is one vector of "
-            "length d_v.",
+            "Each value has its weight, and one step is missing: add the rows up. The answer is one vector of length "
+            "d_v.",
         ),
         Mistake(
             "mean-of-weighted-rows",

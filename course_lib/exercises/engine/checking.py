@@ -63,6 +63,10 @@ def _judge(exercise: Exercise, obj: Any, time_limit: float) -> Result:
     if _difference_in(exercise, trial.expected[0], _run(exercise, obj, cases[0], deadline)):
         sentence = "The same input gave another answer the second time: it depends on something outside the function."
         return _failed(exercise, Difference("not-repeatable", sentence), _input_of(exercise, cases[0]))
+    for given in cases if exercise.excluded else ():
+        name = _run(replace(exercise, call=exercise.excluded), obj, given, time.monotonic() + time_limit).value
+        if mistake := next((mistake for mistake in exercise.mistakes if mistake.name == name), None):
+            return _failed(exercise, Difference(name, mistake.message), _input_of(exercise, given), "convention")
     message = f"passed, {len(cases)} of {len(cases)} cases."
     return Result(exercise.id, True, True, message + (_ZERO_ONE if trial.zero_one else ""), kind="passed")
 

@@ -45,10 +45,12 @@ class Exercise:
 
     `reference` is the solution, and the one source of what `show_solution` prints: the library's own function or,
     where the library has none, a function beside this exercise. `cases` makes the inputs afresh, small ones first.
-    `alternatives` are right answers written another way: the tests prove that they pass, and the solution shows them.
+    `alternatives` are right answers written another way: the tests prove that they pass, and the solution
+    shows the first.
     `starter` is the code the learner starts from, where that is more than a signature (a completion, a bug hunt).
     `call` says how to run the learner's object on a case, where that is more than calling it; `canonical` brings
-    answers that differ only in form (a mask of shape (B, S) or (B, 1, 1, S)) to one form.
+    answers that differ only in form (a mask of shape (B, S) or (B, 1, 1, S)) to one form. `excluded` runs the object
+    like `call`, and gives back the name of the mistake that even a right answer makes by its way of finding it, or "".
     """
 
     title: str
@@ -63,6 +65,7 @@ class Exercise:
     starter: Callable | None = None
     call: Callable[[Any, Case], Any] | None = None
     canonical: Callable[[Tensor], Tensor] | None = None
+    excluded: Callable[[Any, Case], str] | None = None
     rtol: float = 1e-4
     atol: float = 1e-5
     id: str = ""

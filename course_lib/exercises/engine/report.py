@@ -49,7 +49,7 @@ class Result:
 
 
 class Solution:
-    """Hints, the solution and other right answers of one exercise, each folded until it is opened."""
+    """Hints, the solution, and one other way of one exercise, each folded until it is opened."""
 
     def __init__(self, exercise: Exercise):
         self.exercise = exercise
@@ -59,15 +59,15 @@ class Solution:
         return "\n".join([f"Hints and solution of {self.exercise.id}", *hints, "", *self._sources()])
 
     def _sources(self) -> list[str]:
-        return [(source_of(obj) or "").rstrip() for obj in (self.exercise.reference, *self.exercise.alternatives)]
+        shown = (self.exercise.reference, *self.exercise.alternatives[:1])
+        return [(source_of(obj) or "").rstrip() for obj in shown]
 
     def _repr_html_(self) -> str:
-        first, *others = self._sources()
-        other = "".join(_code(source) for source in others)
+        titles = ("Solution", "Another way")
+        solutions = "".join(map(_folded, titles, map(_code, self._sources())))
         return (
             f'<div class="course-solution" role="group" aria-label="Hints and solution of {self.exercise.id}">'
-            f"{_folded_hints(self.exercise.hints)}{_folded('Solution', _code(first))}"
-            f"{_folded('Other right answers', other) if other else ''}</div>"
+            f"{_folded_hints(self.exercise.hints)}{solutions}</div>"
         )
 
 

@@ -35,8 +35,8 @@ EXERCISE = Exercise(
         Mistake(
             "one-too-far",
             lambda n: ones(n).tril(1),
-            "Each token sees one token of its future, and key i + 1 is the very word that row i must predict. "
-            "Where does the last True of row 0 belong?",
+            "Each token sees one token of its future, and key i + 1 is the very word that row i must predict. Where "
+            "does the last True of row 0 belong?",
         ),
         Mistake(
             "transposed",
@@ -51,8 +51,8 @@ EXERCISE = Exercise(
         Mistake(
             "flipped-upside-down",
             lambda n: ones(n).tril().flip(0),
-            "Your triangle stands on its head: the first token sees everything, the last one a single key. "
-            "Whose past is longest?",
+            "Your triangle stands on its head: the first token sees everything, the last one a single key. Whose past "
+            "is longest?",
         ),
         Mistake(
             "only-itself",
@@ -80,8 +80,7 @@ EXERCISE = Exercise(
             "zero-times-infinity",
             lambda n: (1 - torch.ones(n, n).tril()) * NEG_INF,
             "Zero times infinity is NaN, so the cells that should stay visible are NaN. And no infinities are needed "
-            "here: "
-            "True = may attend.",
+            "here: True = may attend.",
         ),
         Convention(
             "true-means-ignore",

@@ -122,8 +122,7 @@ EXERCISE = Exercise(
             "nothing-inverted",
             _three(_real, _order),
             "The mask for `F.scaled_dot_product_attention` is right. `nn.MultiheadAttention` reads True as *ignore*: "
-            "as it stands, "
-            "it looks at the future and at the pads alone.",
+            "as it stands, it looks at the future and at the pads alone.",
         ),
         Mistake(
             "padding-not-inverted",
@@ -141,15 +140,13 @@ EXERCISE = Exercise(
             "sdpa-inverted",
             _three(sdpa=lambda real, order: ~(real[:, None, None, :] & order)),
             "The masks for `nn.MultiheadAttention` are right. `F.scaled_dot_product_attention` reads True as *may "
-            "attend*, as here: "
-            "nothing to invert.",
+            "attend*, as here: nothing to invert.",
         ),
         Mistake(
             "sdpa-inverted-before-and",
             _three(sdpa=lambda real, order: ~real[:, None, None, :] & ~order),
             "The masks for `nn.MultiheadAttention` are right. The third mask needs no `~` at all: there True means "
-            "*may attend*, as "
-            "here.",
+            "*may attend*, as here.",
         ),
         Mistake(
             "polarities-swapped",
@@ -180,8 +177,8 @@ EXERCISE = Exercise(
         Mistake(
             "sdpa-adds-zero-one",
             _three(sdpa=lambda real, order: (real[:, None, None, :] & order).double()),
-            "The third mask is a mask of numbers, and those are *added* to the scores: 1 and 0 hide nothing. "
-            "Keep it boolean, or use 0 and −∞.",
+            "The third mask is a mask of numbers, and those are *added* to the scores: 1 and 0 hide nothing. Keep it "
+            "boolean, or use 0 and −∞.",
         ),
         Mistake(
             "adds-zero-one",
@@ -207,8 +204,8 @@ EXERCISE = Exercise(
         Mistake(
             "sdpa-two-axes",
             _three(sdpa=lambda real, order: real & order),
-            "The third mask joins (batch, n) and (n, n) as they are, so sentence i masks query i. "
-            "Put the axes of heads and queries between batch and keys first.",
+            "The third mask joins (batch, n) and (n, n) as they are, so sentence i masks query i. Put the axes of "
+            "heads and queries between batch and keys first.",
         ),
     ),
     hints=(

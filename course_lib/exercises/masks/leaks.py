@@ -56,6 +56,10 @@ def _with_a_cancelling_leak(x):
     return _past_mean(x) + torch.cat([later[..., :1], -later[..., :1], torch.zeros_like(x[..., 2:])], dim=-1)
 
 
+def _with_a_soft_leak(x):
+    return _past_mean(x) + 5e-5 * x[:, -1:]
+
+
 def _with_rounding(x):
     return _past_mean(x) + 1e-7 * x.sum(dim=1, keepdim=True).sin()
 
@@ -110,6 +114,7 @@ def _leak_cases():
         model("the last token but one hears the last", _with_last_heard_by_its_neighbor, 2, 5, 3, seed=10),
         model("token 2 hears token 3", _with_one_listener(2, 3), 2, 5, 3, seed=13),
         model("token 0 hears one feature of token 2", _with_one_listener(0, 2, slice(-1, None)), 2, 5, 3, seed=14),
+        model("every token hears the last one, very softly", _with_a_soft_leak, 2, 5, 3, seed=15),
         model("two features move against each other", _with_a_cancelling_leak, 2, 5, 3, seed=6),
         model("only the last sentence leaks", _with_last_sentence_leaking, 3, 5, 2, seed=7),
         model("causal, with rounding in the last digit", _with_rounding,
@@ -163,16 +168,16 @@ def _shuffles(f, x):
 
 EXERCISE = Exercise(
     title="Write a leak probe",
-    task="Return True if some output of f moves by more than 1e-5 when a later token of x is edited, else False. "
-    "x and f(x) have the shape (batch, n, d).",
+    task="Return True if some output of f moves by more than 1e-5 when a later token of x is edited, else False. x "
+    "and f(x) have the shape (batch, n, d).",
     reference=leaks,
     cases=_leak_cases,
     mistakes=(
         Mistake(
             "edited-token-itself-counts",
             _probe(upto=lambda t: slice(0, t + 1)),
-            "Output t may move when token t is edited: a token sees itself. Compare the outputs *before* t only, "
-            "`[:, :t]`.",
+            "Output t may move when token t is edited: a token sees itself. Compare the outputs *before* t only, `[:, "
+            ":t]`.",
         ),
         Mistake(
             "edits-pile-up",
@@ -189,8 +194,7 @@ EXERCISE = Exercise(
             "all-outputs-count",
             _probe(tokens=range, upto=lambda t: slice(None)),
             "The edited token's own output, and those after it, may move: they look at their past. Only outputs "
-            "*before* "
-            "it tell of a leak.",
+            "*before* it tell of a leak.",
         ),
         Mistake(
             "watches-the-future",
@@ -262,6 +266,11 @@ EXERCISE = Exercise(
             "it is 0.",
         ),
         Mistake(
+            "too-much-tolerance",
+            _probe(far=lambda d: bool((d.abs() > 1e-3).any())),
+            "Your probe misses the softest leak, which moves an output by 5e-5. A leak is whatever exceeds 1e-5.",
+        ),
+        Mistake(
             "true-means-clean",
             lambda f, x: not leaks(f, x),
             "Your answer is turned round: True when nothing leaks. The question was whether something *does*.",
@@ -269,8 +278,8 @@ EXERCISE = Exercise(
         Mistake(
             "always-false",
             _forgets_to_run_again,
-            "Your probe never finds a leak. Is `f` run a second time, on the *edited* input? "
-            "And are there outputs left in your slice?",
+            "Your probe never finds a leak. Is `f` run a second time, on the *edited* input? And are there outputs "
+            "left in your slice?",
         ),
         Mistake(
             "order-instead-of-leak",
@@ -281,9 +290,8 @@ EXERCISE = Exercise(
     ),
     hints=(
         "Run `f` once on `x` and once on an edited copy. Which outputs must be the same?",
-        "When token t is edited, outputs 0 … t − 1 must stay. Try every t, look at every sentence and feature, and "
-        "at the "
-        "size of the difference, whatever its sign.",
+        "When token t is edited, outputs 0 … t − 1 must stay. Try every t, look at every sentence and feature, and at "
+        "the size of the difference, whatever its sign.",
         "`edited = x.clone()`, `edited[:, t] += 1.0`, then `(f(edited)[:, :t] - before[:, :t]).abs().max() > 1e-5`.",
     ),
     alternatives=(cutting_the_future_off, drawing_the_future_again, by_gradients),

@@ -50,8 +50,8 @@ EXERCISE = Exercise(
         Convention(
             "true-means-ignore",
             lambda ids, pad_id=PAD: (ids == pad_id)[:, None, None, :],
-            "Valid as `key_padding_mask` of `nn.MultiheadAttention` (without the axes): True there means ignore. "
-            "Here True means *may attend*.",
+            "Valid as `key_padding_mask` of `nn.MultiheadAttention` (without the axes): True there means ignore. Here "
+            "True means *may attend*.",
         ),
         Mistake(
             "pad-id-fixed-to-zero",
@@ -68,8 +68,8 @@ EXERCISE = Exercise(
         Mistake(
             "two-axes",
             lambda ids, pad_id=PAD: ids != pad_id,
-            "The values are right, the axes are missing. Beside scores of shape (batch, n_heads, q_len, k_len), a mask "
-            "(batch, k_len) is read as (q_len, k_len). Which two axes must be added, and where?",
+            "The values are right, the axes are missing. Beside scores of shape (batch, n_heads, q_len, k_len), a "
+            "mask (batch, k_len) is read as (q_len, k_len). Which two axes must be added, and where?",
         ),
         Mistake(
             "three-axes",
@@ -80,8 +80,8 @@ EXERCISE = Exercise(
         Mistake(
             "hides-queries",
             lambda ids, pad_id=PAD: (ids != pad_id)[:, None, :, None],
-            "Your mask runs along the queries: real words still see the pads, and pads see nothing. "
-            "Which axis of the scores counts the keys?",
+            "Your mask runs along the queries: real words still see the pads, and pads see nothing. Which axis of the "
+            "scores counts the keys?",
         ),
         Mistake(
             "hides-queries-and-keys",
@@ -97,14 +97,14 @@ EXERCISE = Exercise(
         Mistake(
             "batch-on-the-query-axis",
             lambda ids, pad_id=PAD: (ids != pad_id)[None, None],
-            "The two new axes stand in front, so sentence 0 masks query 0, sentence 1 query 1. The batch is the "
-            "first axis.",
+            "The two new axes stand in front, so sentence 0 masks query 0, sentence 1 query 1. The batch is the first "
+            "axis.",
         ),
         Mistake(
             "trusts-the-length",
             _by_length,
-            "You count the real tokens and keep as many from the left: right only when all pads stand at the end. "
-            "Ask every token by itself.",
+            "You count the real tokens and keep as many from the left: right only when all pads stand at the end. Ask "
+            "every token by itself.",
         ),
         Mistake(
             "stops-at-the-first-pad",
@@ -137,8 +137,8 @@ EXERCISE = Exercise(
     ),
     hints=(
         "Two steps: which tokens are real, shape (batch, k_len); then the axes for heads and queries.",
-        "The mask must line up with scores (batch, n_heads, q_len, k_len): the batch first, the keys last, and an axis "
-        "of size 1 for everything that makes no difference.",
+        "The mask must line up with scores (batch, n_heads, q_len, k_len): the batch first, the keys last, and an "
+        "axis of size 1 for everything that makes no difference.",
         "`ids != pad_id` answers the first; indexing with `[:, None, None, :]` puts two axes of size 1 in the middle.",
     ),
     alternatives=(with_unsqueeze, with_logical_not, with_a_loop),

@@ -118,8 +118,8 @@ def _repair_cases():
             *tensors(2, 3, 4, 5, seed=12), torch.tensor([[5, 0, 7, 8], [9, 4, 0, 6]]), about="a pad between two words"
         ),
         case(
-            torch.full((1, 1, 3, 2), 10.0),
-            0.1 * randn(1, 1, 3, 2, seed=16) - 15.0,
+            torch.full((1, 1, 3, 16), 64.0),  # scores of −16,384, −16,383, and −16,382, exactly
+            torch.cat([torch.arange(3.0)[:, None] / 16, torch.zeros(3, 15)], dim=1)[None, None] - 64.0,
             randn(1, 1, 3, 2, seed=17),
             torch.tensor([[5, 6, 0]]),
             about="all scores lie far below zero",
@@ -138,8 +138,7 @@ EXERCISE = Exercise(
             "mask-not-applied",
             _without_mask,
             "The result is still attention without any mask, so at least one bug is left: the masked scores never "
-            "arrive. "
-            "What does `masked_fill` change, and who keeps its result?",
+            "arrive. What does `masked_fill` change, and who keeps its result?",
         ),
         Mistake(
             "one-bug-left-rows",
@@ -177,8 +176,8 @@ EXERCISE = Exercise(
         Mistake(
             "three-bugs-left",
             _half_repaired(rows=True, upper=True, either=True),
-            "One of four found: the mask now arrives. Print both masks and their join for three tokens, one of them "
-            "a pad.",
+            "One of four found: the mask now arrives. Print both masks and their join for three tokens, one of them a "
+            "pad.",
         ),
         Mistake(
             "hides-itself",
@@ -204,7 +203,8 @@ EXERCISE = Exercise(
         Mistake(
             "not-low-enough",
             _masks_differently(fill=-100.0),
-            "Both masks are right and they arrive, but −100 is not low beside visible scores of −210. Fill with −∞.",
+            "Both masks are right and they arrive, but hidden keys win where the visible scores lie far below zero "
+            "(one case has −16,384). Fill with −∞.",
         ),
         Mistake(
             "weights-zeroed-after-the-softmax",
@@ -264,8 +264,7 @@ EXERCISE = Exercise(
         "Check one mask at a time: print `real`, `order` and their join for the ids `[[5, 6, 0]]`, and draw what you "
         "expect.",
         "Four questions: on which axis are the pads hidden? Which triangle is the past? How many permissions does a "
-        "cell "
-        "need? Does the last line know of the mask?",
+        "cell need? Does the last line know of the mask?",
         "`[:, None, None, :]`, `.tril()`, `&`, and `scores = scores.masked_fill(…)`.",
     ),
     alternatives=(from_the_library, with_torch_attention, with_an_additive_mask),

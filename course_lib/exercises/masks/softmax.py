@@ -10,17 +10,23 @@ from course_lib.exercises.masks._shared import NEG_INF
 from course_lib.masks import causal_mask, masked_softmax, padding_mask
 
 
-def zero_then_renormalize(scores, mask):
+def zero_then_renormalize(scores, mask=None):
+    if mask is None:
+        return scores.softmax(dim=-1)
     weights = scores.softmax(dim=-1) * mask
     total = weights.sum(dim=-1, keepdim=True)
     return torch.where(total > 0, weights / total, torch.zeros_like(weights))
 
 
-def infinity_then_nan_to_num(scores, mask):
+def infinity_then_nan_to_num(scores, mask=None):
+    if mask is None:
+        return scores.softmax(dim=-1)
     return torch.softmax(scores.masked_fill(mask.logical_not(), NEG_INF), dim=-1).nan_to_num(0.0)
 
 
-def exponentials_by_hand(scores, mask):
+def exponentials_by_hand(scores, mask=None):
+    if mask is None:
+        return scores.softmax(dim=-1)
     exps = torch.exp(scores - scores.amax(dim=-1, keepdim=True)) * mask
     return exps / exps.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(scores.dtype).tiny)
 
@@ -45,11 +51,26 @@ def _softmax_cases():
             about="what is visible lies far below what is hidden",
         ),
         case(
-            torch.tensor([[-150.0, -151.0, -140.0]]),
+            torch.tensor([[-2e4, -2e4 - 1, -2e4 + 10]]),
             mask=torch.tensor([[True, True, False]]),
             about="all scores lie far below zero",
         ),
+        case(
+            torch.tensor([[71.0, 70.0, 72.0], [-41.0, -40.0, -42.0]]),
+            mask=torch.tensor([[True, True, False], [True, True, False]]),
+            about="one row lies far below the other",
+        ),
+        case(randn(2, 3, 5, seed=8), mask=None, about="no mask"),
     ]
+
+
+def _mistake(name, implementation, message):
+    """A mistake in what the stub leaves open: without a mask it is right."""
+
+    def answer(scores, mask=None):
+        return scores.softmax(dim=-1) if mask is None else implementation(scores, mask)
+
+    return Mistake(name, answer, message)
 
 
 def _masked(scores, mask, fill=NEG_INF, axis=-1):
@@ -67,6 +88,12 @@ def _zeroed(weights, mask):
     return weights.masked_fill(~mask, 0.0)
 
 
+def _one_maximum(scores, mask):
+    """The share of each exponential, shifted by the one largest score of all rows: NaN where all of a row are 0."""
+    exps = (scores.float() - scores.max()).exp() * mask
+    return exps / exps.sum(dim=-1, keepdim=True)
+
+
 def _share(weights, guard):
     return weights / (weights.sum(dim=-1, keepdim=True) + guard)
 
@@ -80,158 +107,171 @@ EXERCISE = Exercise(
     canonical=_nan_in_whole_rows,
     rtol=2e-3,  # one case is in float16, and an answer in float64 is more exact than the expected one
     mistakes=(
-        Mistake(
+        _mistake(
             "empty-row-nan",
             _masked,
             "Right wherever there is something to see. A row of nothing but −∞ gives 0 / 0 = NaN: set it to zero "
             "afterwards.",
         ),
-        Mistake(
+        _mistake(
             "empty-row-uniform",
             lambda scores, mask: _masked(scores, mask, torch.finfo(scores.dtype).min),
             "Right wherever there is something to see. In an empty row all scores are equally low, so the softmax is "
             "uniform: every hidden key gets weight. Set hidden weights to zero afterwards.",
         ),
-        Mistake(
+        _mistake(
             "too-large-for-half",
             lambda scores, mask: _zeroed(_masked(scores, mask, -1e9), mask),
             "Right in float32; float16 ends at −65504, so −1e9 cannot be stored. `torch.finfo(scores.dtype).min` fits "
             "every type.",
         ),
-        Mistake(
+        _mistake(
             "too-large-for-half-and-empty-row-uniform",
             lambda scores, mask: _masked(scores, mask, -1e9),
             "Two cases break it: float16 cannot store −1e9, and a row with nothing to see becomes uniform instead of "
             "zero.",
         ),
-        Mistake(
+        _mistake(
             "not-low-enough",
             lambda scores, mask: _zeroed(_masked(scores, mask, -100.0), mask),
-            "A fill of −100 is low only beside scores that are not: visible scores of −150 lie below it. "
-            "`torch.finfo(scores.dtype).min` lies below all.",
+            "A hidden key wins where all scores lie far below zero (one case has −20,000): its fill is not low "
+            "enough. `torch.finfo(scores.dtype).min` lies below all.",
         ),
-        Mistake(
+        _mistake(
             "not-low-enough-and-empty-row-uniform",
             lambda scores, mask: _masked(scores, mask, -100.0),
-            "Two cases break it: a fill of −100 is not low beside visible scores of −150, and a row with nothing to "
-            "see becomes uniform instead of zero.",
+            "Two cases break it: beside visible scores of −20,000 a hidden key wins, since its fill is not low "
+            "enough; and a row with nothing to see becomes uniform instead of zero.",
         ),
-        Mistake(
+        _mistake(
             "zeroed-without-renormalizing",
             lambda scores, mask: _zeroed(scores.softmax(dim=-1), mask),
             "Hidden weights are zero, but the visible ones no longer sum to 1: hidden keys still stood in the "
-            "denominator. "
-            "Where must the mask act so that they do not?",
+            "denominator. Where must the mask act so that they do not?",
         ),
-        Mistake(
+        _mistake(
             "small-number-in-the-denominator",
             lambda scores, mask: _share(_zeroed(scores.softmax(dim=-1), mask), 1e-9),
-            "Almost: the small number that guards your division is larger than the sum itself where the visible scores "
-            "lie far below the hidden ones. Mask before the softmax, with −∞.",
+            "Almost: the small number that guards your division is larger than the sum itself where the visible "
+            "scores lie far below the hidden ones. Mask before the softmax, with −∞.",
         ),
-        Mistake(
+        _mistake(
             "softmax-twice",
             lambda scores, mask: _zeroed(scores.softmax(dim=-1), mask).softmax(dim=-1),
             "The second softmax revives the zeros: exp(0) = 1. One softmax, with the hidden scores at −∞ before it.",
         ),
-        Mistake(
+        _mistake(
             "softmax-twice-then-zeroed",
             lambda scores, mask: _zeroed(_zeroed(scores.softmax(dim=-1), mask).softmax(dim=-1), mask),
             "The second softmax revives the zeros (exp(0) = 1), and the last step cuts them again: the rest no longer "
             "sums to 1. One softmax is enough.",
         ),
-        Mistake(
+        _mistake(
             "fills-with-zero",
             lambda scores, mask: scores.masked_fill(~mask, 0.0).softmax(dim=-1),
             "A score of 0 is no low score: exp(0) = 1. Which score has exp(score) = 0?",
         ),
-        Mistake(
+        _mistake(
             "fills-with-zero-then-zeroed",
             lambda scores, mask: _zeroed(scores.masked_fill(~mask, 0.0).softmax(dim=-1), mask),
             "You filled hidden scores with 0, and exp(0) = 1 stays in the denominator: visible weights do not sum to "
             "1.",
         ),
-        Mistake(
+        _mistake(
             "adds-zero-one-mask",
             lambda scores, mask: (scores + mask).softmax(dim=-1),
             "Adding a mask of 0 and 1 only raises the visible scores by 1. A mask that is *added* holds 0 and −∞.",
         ),
-        Mistake(
+        _mistake(
             "adds-zero-one-mask-then-zeroed",
             lambda scores, mask: _zeroed((scores + mask).softmax(dim=-1), mask),
             "Adding 0 and 1 changes scores, it hides none: the hidden keys still stand in the denominator.",
         ),
-        Mistake(
+        _mistake(
             "zero-times-infinity",
             lambda scores, mask: (scores + (~mask).to(scores.dtype) * NEG_INF).softmax(dim=-1),
             "Zero times infinity is NaN, so even visible scores become NaN. `masked_fill` writes −∞ only where it "
             "belongs.",
         ),
-        Mistake(
+        _mistake(
             "all-zero",
             lambda scores, mask: (scores + (~mask).to(scores.dtype) * NEG_INF).softmax(dim=-1).nan_to_num(0.0),
             "Every weight is 0. Two common causes: 0 · ∞ = NaN, swept away by `nan_to_num`; or one line hides where "
-            "the "
-            "mask is False and the other where it is True.",
+            "the mask is False and the other where it is True.",
         ),
-        Mistake(
+        _mistake(
             "mask-not-applied",
             lambda scores, mask: scores.softmax(dim=-1),
             "Your result is the softmax without a mask. Does a line compute something that nobody keeps? "
             "`masked_fill` returns a new tensor.",
         ),
-        Mistake(
+        _mistake(
             "true-means-ignore",
             lambda scores, mask: _zeroed(_masked(scores, ~mask), ~mask),
             "You hid what the mask lets through. Here True means *may attend*: fill where the mask is False, `~mask`.",
         ),
-        Mistake(
+        _mistake(
             "true-means-ignore-and-empty-row-nan",
             lambda scores, mask: _masked(scores, ~mask),
-            "You hid what the mask lets through: fill where it is False, `~mask`. Rows with nothing to see are NaN "
-            "as well.",
+            "You hid what the mask lets through: fill where it is False, `~mask`. Rows with nothing to see are NaN as "
+            "well.",
         ),
-        Mistake(
+        _mistake(
             "true-means-ignore-and-empty-row-uniform",
             lambda scores, mask: _masked(scores, ~mask, torch.finfo(scores.dtype).min),
-            "You hid what the mask lets through: fill where it is False, `~mask`. Rows with nothing to see need "
-            "zeros as well.",
+            "You hid what the mask lets through: fill where it is False, `~mask`. Rows with nothing to see need zeros "
+            "as well.",
         ),
-        Mistake(
+        _mistake(
             "softmax-over-queries",
             lambda scores, mask: _zeroed(_masked(scores, mask, axis=-2).nan_to_num(0.0), mask),
             "Your columns sum to 1, not your rows. Each *query* shares its attention out among the keys: the last "
             "axis.",
         ),
-        Mistake(
+        _mistake(
             "softmax-over-queries-and-nan",
             lambda scores, mask: _masked(scores, mask, axis=-2),
-            "Your columns sum to 1, not your rows: the softmax goes over the keys, the last axis. "
-            "And a row of nothing but −∞ gives NaN.",
+            "Your columns sum to 1, not your rows: the softmax goes over the keys, the last axis. And a row of "
+            "nothing but −∞ gives NaN.",
         ),
-        Mistake(
+        _mistake(
             "softmax-over-the-first-axis",
             lambda scores, mask: _zeroed(_masked(scores, mask, axis=0).nan_to_num(0.0), mask),
-            "Your softmax goes over the first axis, which is the batch as soon as there is one. The keys are the "
-            "last axis.",
+            "Your softmax goes over the first axis, which is the batch as soon as there is one. The keys are the last "
+            "axis.",
         ),
-        Mistake(
+        _mistake(
+            "one-maximum-for-all",
+            lambda scores, mask: _one_maximum(scores, mask).nan_to_num(0.0),
+            "Right while the rows are alike. A row that lies far below another comes out as zeros: its exponentials "
+            "are too small to store. Each row needs a maximum of its own.",
+        ),
+        _mistake(
+            "one-maximum-for-all-and-empty-row-nan",
+            _one_maximum,
+            "Two cases break it: a row that lies far below another is 0 / 0 (each row needs a maximum of its own), "
+            "and so is a row with nothing to see.",
+        ),
+        _mistake(
+            "softmax-over-everything",
+            lambda scores, mask: scores.masked_fill(~mask, NEG_INF).flatten().softmax(dim=0).view_as(scores),
+            "All cells together make 1. Each *row* makes 1, where it has something to see: the last axis.",
+        ),
+        _mistake(
             "exponentials-overflow",
             lambda scores, mask: torch.nan_to_num(
                 scores.exp() * mask / (scores.exp() * mask).sum(dim=-1, keepdim=True), nan=0.0
             ),
             "Right in exact arithmetic, but exp(100) is too large for float32. Subtract each row's largest score "
-            "first, or "
-            "let `softmax` do it.",
+            "first, or let `softmax` do it.",
         ),
-        Mistake(
+        _mistake(
             "exponentials-overflow-and-empty-row-nan",
             lambda scores, mask: scores.exp() * mask / (scores.exp() * mask).sum(dim=-1, keepdim=True),
             "Two cases break it: exp(100) is too large for float32 (subtract each row's largest score first), and an "
-            "empty "
-            "row is 0 / 0.",
+            "empty row is 0 / 0.",
         ),
-        Mistake(
+        _mistake(
             "logarithms",
             lambda scores, mask: _masked(scores, mask).log(),
             "These are logarithms of the weights. Attention takes the weights themselves.",
@@ -239,11 +279,11 @@ EXERCISE = Exercise(
     ),
     hints=(
         "Which score has an exponential of exactly 0? And what does a row of only such scores divide by?",
-        "Lower the hidden scores *before* the softmax, so that they are missing in the sum below the fraction as well. "
-        "Then care for the empty row.",
+        "Lower the hidden scores *before* the softmax, so that they are missing in the sum below the fraction as "
+        "well. Then care for the empty row.",
         "`scores.masked_fill(~mask, lowest)`, one softmax over the last axis, then `masked_fill(~mask, 0.0)`.",
     ),
-    alternatives=(zero_then_renormalize, infinity_then_nan_to_num, exponentials_by_hand),
+    alternatives=(infinity_then_nan_to_num, zero_then_renormalize, exponentials_by_hand),
     difficulty=2,
     minutes=10,
 )

@@ -80,10 +80,10 @@ EXERCISE = Exercise(
             "The operator `^` is True where the two masks disagree. A cell may stay where both say True.",
         ),
         Mistake(
-            "python-and",
+            "truth-of-a-tensor",
             lambda ids: padding_mask(ids) and causal_mask(ids.shape[1]),
-            "Python's `and` asks whether a whole tensor is true, and a tensor of many booleans refuses to answer. "
-            "`&` works cell by cell.",
+            "Somewhere Python asks whether a whole tensor is true (`and`, `or`, `if`, `min`, and `max` do), and a "
+            "tensor of many booleans refuses to answer. `&` works cell by cell.",
         ),
         Mistake(
             "order-alone",
@@ -114,8 +114,8 @@ EXERCISE = Exercise(
         Mistake(
             "shows-the-future",
             _target(_and, order=lambda n: ones(n).triu()),
-            "Pads are right, but the order is turned round: the future is shown and the past hidden. "
-            "Rows are queries: keep the lower triangle.",
+            "Pads are right, but the order is turned round: the future is shown and the past hidden. Rows are "
+            "queries: keep the lower triangle.",
         ),
         Mistake(
             "excludes-self",
@@ -163,13 +163,13 @@ EXERCISE = Exercise(
         Mistake(
             "ignored-by-both",
             lambda ids: (ids == PAD)[:, None, None, :] & ones(ids.shape[1]).triu(1),
-            "With True = ignore a cell goes when *one* of the masks objects, so they are joined by `|`. "
-            "And here True means may attend.",
+            "With True = ignore a cell goes when *one* of the masks objects, so they are joined by `|`. And here True "
+            "means may attend.",
         ),
     ),
     hints=(
-        "Two tables are joined: which keys are real (one row per sentence), and which keys lie in the past (one "
-        "table for all sentences).",
+        "Two tables are joined: which keys are real (one row per sentence), and which keys lie in the past (one table "
+        "for all sentences).",
         "A cell may be seen if both tables say True. Shapes (batch, 1, 1, n) and (n, n) broadcast to (batch, 1, n, n).",
         "`order = causal_mask(ids.shape[1])`, and `&` joins two boolean tensors cell by cell.",
     ),

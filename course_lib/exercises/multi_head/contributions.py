@@ -109,8 +109,8 @@ EXERCISE = Exercise(
         Mistake(
             "joined-before-the-question",
             lambda heads, w_o: reshaped(heads) @ w_o,
-            "That is one output for each token (and joined without moving the heads next to their features). Wanted is"
-            " one for each *head*: multiply before anything is joined.",
+            "That is one output for each token (and joined without moving the heads next to their features). Wanted "
+            "is one for each *head*: multiply before anything is joined.",
         ),
         Mistake(
             "rows-of-the-first-head",

@@ -266,8 +266,8 @@ EXERCISE = Exercise(
         Mistake(
             "usual-sizes-without-w-o",
             lambda d_model, n_heads, d_k, d_v, bias: 3 * d_model * (d_model + bias),
-            "Three square matrices: that is the usual case n_heads · d_k = d_model, and W_O is missing. Start from one"
-            " head: which shapes do its matrices have?",
+            "Three square matrices: that is the usual case n_heads · d_k = d_model, and W_O is missing. Start from "
+            "one head: which shapes do its matrices have?",
         ),
         Mistake(
             "usual-sizes-without-biases",

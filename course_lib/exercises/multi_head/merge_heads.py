@@ -60,8 +60,8 @@ EXERCISE = Exercise(
         Mistake(
             "averages-the-heads",
             lambda x: x.mean(dim=1),
-            "You averaged the heads, and that gives away what several heads are for: their answers stay apart, side by"
-            " side.",
+            "You averaged the heads, and that gives away what several heads are for: their answers stay apart, side "
+            "by side.",
         ),
         Mistake(
             "adds-the-heads",
@@ -115,8 +115,8 @@ EXERCISE = Exercise(
         Mistake(
             "everything-joined-and-no-transpose",
             lambda x: x.flatten(1),
-            "Too much is joined: one long vector for the whole sentence. Keep the tokens, and bring each token's heads"
-            " together before you join.",
+            "Too much is joined: one long vector for the whole sentence. Keep the tokens, and bring each token's "
+            "heads together before you join.",
         ),
         Mistake(
             "features-before-tokens",

@@ -245,8 +245,8 @@ EXERCISE = Exercise(
         Mistake(
             "one-big-head",
             _one_head,
-            "You never cut: that is one head of full width, with one softmax for each query. Where does `n_heads` come"
-            " in?",
+            "You never cut: that is one head of full width, with one softmax for each query. Where does `n_heads` "
+            "come in?",
         ),
         Mistake(
             "one-big-head-scaled-for-many",
@@ -265,8 +265,8 @@ EXERCISE = Exercise(
         Mistake(
             "cut-and-joined-by-view",
             mha_of(split=by_view, merge=reshaped),
-            "Cut and joined by `view` alone, without a transpose. The two undo each other, so nothing looks wrong, but"
-            " in between the heads hold pieces of other tokens.",
+            "Cut and joined by `view` alone, without a transpose. The two undo each other, so nothing looks wrong, "
+            "but in between the heads hold pieces of other tokens.",
         ),
         Mistake(
             "joined-by-view",
@@ -277,14 +277,14 @@ EXERCISE = Exercise(
         Mistake(
             "no-transpose",
             _inside_each_token,
-            "Print the shape of your scores: (batch, seq_len, n_heads, n_heads). The heads of one token attend to each"
-            " other, and no token sees another. Which axis must stand behind the batch?",
+            "Print the shape of your scores: (batch, seq_len, n_heads, n_heads). The heads of one token attend to "
+            "each other, and no token sees another. Which axis must stand behind the batch?",
         ),
         Mistake(
             "no-transpose-and-joined-as-if",
             mha_of(split=cut, merge=joined_as_if_swapped),
-            "Your scores are (batch, seq_len, n_heads, n_heads): the heads of one token attend to each other. The swap"
-            " at the end is there; the one after the cut is missing.",
+            "Your scores are (batch, seq_len, n_heads, n_heads): the heads of one token attend to each other. The "
+            "swap at the end is there; the one after the cut is missing.",
         ),
         Convention(
             "every-nth-feature",

@@ -212,7 +212,7 @@ EXERCISE = Exercise(
         "`view(batch, seq_len, n_heads, d_k).transpose(1, 2)`, `split(x @ w_v)`, `math.sqrt(d_k)`, and a "
         "`.transpose(1, 2)` before the last `reshape`.",
     ),
-    alternatives=(from_the_chapter, with_chunks, as_a_sum_over_heads),
+    alternatives=(with_chunks, from_the_chapter, as_a_sum_over_heads),
     difficulty=3,
     minutes=15,
 )

@@ -45,8 +45,8 @@ EXERCISE = Exercise(
         Mistake(
             "no-transpose",
             cut,
-            "The cut is right, the order of the axes is not: (batch, seq_len, n_heads, d_k). A product of the last two"
-            " axes would now let the heads of *one* token attend to each other. Which two axes must change places?",
+            "The cut is right, the order of the axes is not: (batch, seq_len, n_heads, d_k). A product of the last "
+            "two axes would now let the heads of *one* token attend to each other. Which two axes must change places?",
         ),
         Mistake(
             "view-instead-of-transpose",
@@ -94,8 +94,8 @@ EXERCISE = Exercise(
         Convention(
             "heads-folded-into-the-batch",
             lambda x, n_heads: split_heads(x, n_heads).flatten(0, 1),
-            "Valid: a batch of batch · n_heads is what `torch.bmm` wants. Here the heads keep an axis of their own, so"
-            " that a mask (batch, 1, 1, k_len) fits.",
+            "Valid: a batch of batch · n_heads is what `torch.bmm` wants. Here the heads keep an axis of their own, "
+            "so that a mask (batch, 1, 1, k_len) fits.",
         ),
         Mistake(
             "batch-and-heads-mixed",
