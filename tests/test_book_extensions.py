@@ -20,6 +20,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_lib.exercises import registry
+from course_lib.figures import heatmap
+from course_lib.figures.page import css
 from tools.environment import ROOT
 
 BOOK = ROOT / "book"
@@ -332,3 +334,20 @@ def test_missed_questions_are_listed_with_a_link_to_each(open_page):
         if not links.count():
             break
     assert not page.get_by_text("Look at these again").is_visible()
+
+
+# The static pictures of figures
+
+
+def test_pages_carry_figures_without_their_static_pictures(tmp_path):
+    figure = heatmap([[0.9, 0.1]], ["the"], ["cat", "sat"], alt="A map.")
+    html = figure._repr_html_()
+    assert html.count("data:image/png;base64,") == 2, "the cells are one, the static picture is the other"
+    (tmp_path / "index.md").write_text(f"# Page\n\n```{{raw}} html\n{html}\n```\n", encoding="utf-8")
+    settings = {"extensions": ["myst_parser", "page_pictures"]}
+    with docutils_namespace():
+        Sphinx(tmp_path, None, tmp_path / "out", tmp_path / "trees", "html", settings, status=None).build()
+    page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert figure.page() in page
+    assert page.count("data:image/png;base64,") == 1
+    assert "course-alt" not in page.replace(css("figure"), "")

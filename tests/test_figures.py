@@ -199,7 +199,7 @@ def test_words_stand_in_where_scripts_and_styles_are_taken_out():
     for output in (show(curve(), alt="A curve."), explore(curve, alt="Powers.", power=[1, 2])):
         html = output._repr_html_()
         assert re.match(r'<(figure|div) hidden="hidden" class="course-figure"', html)
-        assert re.search(r'<div class="course-alt"><img alt="(Figure: A curve\.|Explore: Powers\.)', html)
+        assert re.search(r'<section class="course-alt"><img alt="(Figure: A curve\.|Explore: Powers\.)', html)
 
 
 # Heat maps

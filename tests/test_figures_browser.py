@@ -15,6 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browser import find_chromium, launch
 from PIL import Image
 
+from course_lib import figures
 from course_lib.figures import attention_view, explore, heatmap, new_figure, show
 
 if find_chromium() is None and not os.environ.get("CI"):
@@ -307,6 +308,43 @@ def test_alternative_words_are_seen_only_without_styles(visit):
     assert page.locator("figure svg:visible").count() == 1
 
 
+def test_static_pictures_are_seen_where_styles_scripts_and_drawings_are_taken_out(browser):
+    """As JupyterLab does with a notebook that is not trusted yet."""
+    page = browser.new_page(java_script_enabled=False)
+    html = "".join(output._repr_html_() for output in gallery())
+    page.set_content(re.sub(r"(?s)<(style|script|svg)\b.*?</\1>", "", html))
+    pictures = page.locator("img:visible")
+    assert [picture.get_attribute("alt") for picture in pictures.all()] == list(map(repr, gallery()))
+    widths = pictures.evaluate_all("images => images.map(image => image.complete && image.naturalWidth)")
+    assert min(widths) > 150
+    assert page.locator("table:visible, input:visible, .course-figure:visible").count() == 0
+    page.close()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_text_can_be_read_on_a_phone(visit, theme):
+    box = figures.box
+    product = [
+        box("X", "n=10 d_model=512"),
+        "@",
+        box("W_Q", "d_model=512 d_k=64", "query"),
+        "=",
+        box("Q", "n=10 d_k=64"),
+    ]
+    page = visit(
+        figures.lines([0, 1], {"a": [0, 1], "b": [1, 0]}, xlabel="x", alt="Crossing."),
+        figures.bars({"a name that takes much room": 1, "another such name": 2}, alt="Bars."),
+        figures.shapes(*product),
+        theme=theme, width=390,
+    )  # fmt: skip
+    sizes = page.locator("svg[role=img] text").evaluate_all(
+        "texts => texts.map(text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"
+    )
+    assert len(sizes) > 20
+    assert min(size for size in sizes) >= 9.9, "powers and the like"
+    assert np.median(sizes) >= 11
+
+
 def test_tokens_are_no_markup():
     attack = "<img src=x onerror=alert(1)>"
     for output in (
@@ -314,4 +352,4 @@ def test_tokens_are_no_markup():
         show(heatmap([[1.0]], [attack]), alt="Text."),
         explore(lambda name: escape(name), alt="Text.", name=[attack, "b"]),
     ):
-        assert "<img" not in output._repr_html_()
+        assert "<img src=x" not in output._repr_html_()

@@ -27,7 +27,7 @@ def figure(stored: dict) -> str:
         query=stored["start"]["query"],
         alt="Lines lead from each English word to the Korean words that the model looks at before it writes it.",
     )
-    return view._repr_html_()
+    return view.page()
 
 
 def caption(stored: dict) -> str:

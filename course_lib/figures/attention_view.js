@@ -31,6 +31,7 @@ const numbers = data.keys.map(() => make("span", { class: "course-number" }));
 const bars = data.keys.map(() => make("span", { class: "course-bar" }));
 const items = data.keys.map((text, j) => make("li", {}, token(text), numbers[j], bars[j]));
 const status = make("p", { class: "course-unseen", role: "status" });
+const alone = data.weights.length * data.weights[0].length === 1 && count <= 8; // a toy: every line can be seen
 const isHidden = (i, j) => Boolean(data.hidden && data.hidden[i][j]);
 const chosenWeights = () => data.weights[layer.select.selectedIndex][head.select.selectedIndex];
 const show = (query) => {
@@ -41,8 +42,8 @@ const show = (query) => {
     drawn.push([strong, make("line", {
       x1: 0, y1: middle(i), x2: 100, y2: middle(j), "vector-effect": "non-scaling-stroke",
       stroke: strong ? "#0072B2" : "currentColor",
-      "stroke-width": strong ? 1 + weight / 200 : 1,
-      "stroke-opacity": (strong ? 0.4 + 0.0006 * weight : 0.0003 * weight).toFixed(3),
+      "stroke-width": strong || alone ? 1 + weight / 200 : 1,
+      "stroke-opacity": (strong ? 0.4 + 0.0006 * weight : (alone ? 0.1 : 0) + 0.0003 * weight).toFixed(3),
     })]);
   }));
   drawn.sort((one, other) => one[0] - other[0]);

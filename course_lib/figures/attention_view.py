@@ -7,22 +7,27 @@ from html import escape
 import numpy as np
 
 from course_lib.figures.arrays import as_allowed, as_array, as_tokens
+from course_lib.figures.attention_still import still
+from course_lib.figures.display import Output
 from course_lib.figures.page import css, script
+from course_lib.figures.raster import figure_to_png
 from course_lib.figures.svg import check_size, checked_alt
 
 
-class AttentionView:
+class AttentionView(Output):
     """Attention weights as data, and the page that shows them: text form and HTML form."""
 
     def __init__(self, queries: list[str], keys: list[str], weights: np.ndarray, start: dict, alt: str, hidden):
         self.queries, self.keys, self.weights = queries, keys, weights
         self.start, self.alt, self.hidden = start, alt, hidden
+        layer, head, query = start.values()
+        self.png = figure_to_png(still(queries, keys, weights[layer, head], hidden, query))
 
     def __repr__(self) -> str:
         n_layers, n_heads, q_len, k_len = self.weights.shape
         return f"Attention view: {self.alt} Layers: {n_layers}, heads: {n_heads}, queries: {q_len}, keys: {k_len}."
 
-    def _repr_html_(self) -> str:
+    def page(self) -> str:
         return _page(self)
 
 
@@ -86,7 +91,8 @@ def _page(view: AttentionView) -> str:
     # In an <svg>, because that is what the comparison of stored outputs leaves out: the last digit of a trained
     # model's weight differs from one processor to the next.
     return (
-        f'<div class="course-figure" role="group" aria-label="{escape(view.alt)}" data-course="attention_view">'
+        f'<div hidden="hidden" class="course-figure" role="group" aria-label="{escape(view.alt)}" '
+        'data-course="attention_view">'
         f"{css('figure', 'controls', 'attention_view')}"
         f'<svg hidden data-weights="{text}"></svg>'
         f"{_table(view)}</div>{script('attention_view')}"

@@ -1,7 +1,7 @@
 """`show`: the one way a figure gets into a notebook."""
 
 from base64 import b64encode
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
@@ -13,17 +13,22 @@ from course_lib.figures.svg import check_size, checked_alt, figure_to_svg
 class Output:
     """What a cell can end in: words, HTML, and a small static picture. Each viewer takes the best that it can show."""
 
-    png: bytes | None = None
+    png: bytes | None
+
+    def page(self) -> str:
+        """The HTML for where styles and scripts work."""
+        raise NotImplementedError
+
+    def still(self) -> str:
+        """The HTML for where they are taken out."""
+        return image(self.png, repr(self)) if self.png else ""
 
     def _repr_html_(self) -> str:
-        raise NotImplementedError
+        return self.page() + instead(self.still())
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         picture = {"image/png": b64encode(self.png).decode()} if self.png else {}
         return {"text/plain": repr(self), "text/html": self._repr_html_(), **picture}
-
-    def _instead(self) -> str:
-        return instead(repr(self), image(self.png, repr(self)) if self.png else "")
 
 
 @dataclass(frozen=True)
@@ -32,13 +37,13 @@ class Shown(Output):
 
     alt: str
     picture: str
-    png: bytes | None = field(default=None, repr=False)
+    png: bytes
 
     def __repr__(self) -> str:
         return f"Figure: {self.alt}"
 
-    def _repr_html_(self) -> str:
-        return f'<figure hidden="hidden" class="course-figure">{css("figure")}{self.picture}</figure>{self._instead()}'
+    def page(self) -> str:
+        return f'<figure hidden="hidden" class="course-figure">{css("figure")}{self.picture}</figure>'
 
 
 def show(fig: Figure, *, alt: str) -> Shown:

@@ -3,7 +3,7 @@
 import itertools
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from numbers import Number
 
@@ -25,7 +25,7 @@ class Explorer(Output):
     choices: dict[str, list]
     start: tuple[int, ...]  # the position in every choice that is shown first
     frames: list[tuple[str, str]]  # HTML and text of every combination, the last choice turning fastest
-    png: bytes | None = field(default=None, repr=False)  # the frame shown first
+    png: bytes | None  # of the frame shown first; None where it is HTML
 
     def __repr__(self) -> str:
         offered = "; ".join(f"{name}: {', '.join(map(label, options))}" for name, options in self.choices.items())
@@ -39,8 +39,12 @@ class Explorer(Output):
             number = number * len(options) + position
         return number
 
-    def _repr_html_(self) -> str:
+    def page(self) -> str:
         return _page(self)
+
+    def still(self) -> str:
+        html, text = self.frames[self.number(self.start)]
+        return super().still() or f"{html}<p>{escape(text)}</p>"
 
     def widget(self):
         """The same as ipywidgets, to combine with widgets of one's own.
@@ -141,6 +145,8 @@ def _frame(drawn, text: str, salt: str) -> str:
         return figure_to_svg(drawn, text, salt, crop=drawn.get_layout_engine() is None)
     if isinstance(drawn, Shown):
         return drawn.picture
+    if isinstance(drawn, Output):
+        return drawn.page()
     html = drawn if isinstance(drawn, str) else getattr(drawn, "_repr_html_", lambda: None)()
     if html is None:
         raise TypeError(
@@ -166,7 +172,7 @@ def _page(explorer: Explorer) -> str:
         f'<div hidden="hidden" class="course-figure" data-course="explore">{css("figure", "controls")}'
         f'<div class="course-controls" hidden>{controls}</div>{frames}'
         f'<p class="course-still">Shown for {escape(_sentence(shown))}.</p>'
-        f'<p class="course-unseen" role="status"></p></div>{explorer._instead()}{script("explore")}'
+        f'<p class="course-unseen" role="status"></p></div>{script("explore")}'
     )
 
 

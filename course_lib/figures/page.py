@@ -1,7 +1,6 @@
 """What every output carries, so that it looks and works alike wherever it is opened: CSS and a little script."""
 
 from functools import cache
-from html import escape
 from importlib.resources import files
 
 # On every control: its keys are its own, so that JupyterLab takes neither an arrow nor a letter for a command.
@@ -23,14 +22,12 @@ def script(name: str) -> str:
     )
 
 
-def instead(text: str, picture: str = "") -> str:
-    """A picture and words for where styles and scripts are taken out (a notebook not yet trusted).
+def instead(still: str) -> str:
+    """What is seen where styles and scripts are taken out (a notebook not yet trusted); elsewhere nobody sees it.
 
-    What carries the attribute `hidden` and the class `course-figure` is then hidden, and shown everywhere else, where
-    nobody sees this.
+    What carries the attribute `hidden` and the class `course-figure` is then hidden, and shown everywhere else.
     """
-    hint = "" if picture else " (Trust the notebook or run the cell to see it.)"
-    return f'<div class="course-alt">{picture or f"<p>{escape(text)}{hint}</p>"}</div>'
+    return f'<section class="course-alt">{still}</section>'
 
 
 def label(value) -> str:

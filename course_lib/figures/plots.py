@@ -56,8 +56,9 @@ def lines(
     fig, ax = new_figure(WIDTH, HEIGHT)
     ax.set(xlabel=xlabel, ylabel=ylabel, title=title or "", xscale="log" if xlog else "linear")
     ax.set_yscale("log" if ylog else "linear")
-    for name, (middle, low, high) in series.items():
-        ax.plot(x, middle, color=inks[name], marker="o" if x.size <= FEW else "", markersize=4, label=name)
+    for number, (name, (middle, low, high)) in enumerate(series.items()):
+        style = ("-", "--", ":")[number // len(PALETTE) % 3]
+        ax.plot(x, middle, style, color=inks[name], marker="o" if x.size <= FEW else "", markersize=4, label=name)
         if (low < high).any():
             ax.fill_between(x, low, high, color=inks[name], alpha=0.2, linewidth=0)
     if xlog and x.size <= FEW // 2:
@@ -97,54 +98,47 @@ def bars(
     >>> bars({"small": [1, 2], "large": [3, 4]}, groups=["2 heads", "4 heads"], alt="Large is higher in both.")
     Figure: Large is higher in both.
     """
+    if not isinstance(values, Mapping):
+        raise TypeError(f'expected values: a number for each name, got {type(values).__name__}. Name them: {{"a": 1}}.')
     series = _named(values)
-    if groups is not None:
-        groups = [str(group) for group in groups]
-        heights = {name: as_array(given, f"values[{name!r}]") for name, given in series.items()}
-        for name, given in heights.items():
-            if given.ndim not in (1, 2) or given.shape[-1] != len(groups):
-                raise ValueError(
-                    f"expected values[{name!r}]: {len(groups)} numbers, one a group, got shape {given.shape}. "
-                    "Several seeds: an array (seeds, groups)."
-                )
-        table = {name: np.atleast_2d(given).T for name, given in heights.items()}  # (groups, seeds)
-        places, inks = groups, _colors(series, colors)
+    if groups is None:
+        places, table = list(series), {"": [_seeds(name, given) for name, given in series.items()]}
+        inks = {"": [(colors or {}).get(place, QUERY) for place in places]}
     else:
-        table = {"": [np.atleast_1d(as_array(given, f"values[{name!r}]")) for name, given in series.items()]}
-        if any(given.ndim > 1 or not given.size for given in table[""]):
-            raise ValueError("expected values: one number a name or a list of seeds, got more axes. Name groups=[…].")
-        places, inks = list(series), {"": QUERY}
-    errors = _errors(error, series, groups)
+        places, table = list(map(str, groups)), {name: _columns(name, given, groups) for name, given in series.items()}
+        inks = _colors(series, colors)
+    halves = _halves(error, list(series), grouped=groups is not None)
     if horizontal is None:
         horizontal = max(map(text_width, places)) > (WIDTH - 0.8) / len(places) - 0.1
-    thick = 0.8 / len(table)
+    thick = min(0.8 / len(table), 0.2 * len(places))  # few bars are no blocks
     height = max(1.2, 0.34 * len(places) * max(1, 0.75 * len(table)) + 0.7) if horizontal else HEIGHT
     fig, ax = new_figure(WIDTH, height)
+    ends, texts = [0.0], []
     for number, (name, columns) in enumerate(table.items()):
-        middle = np.array([np.median(column) for column in columns])
-        low = np.array([column.min() for column in columns])
-        high = np.array([column.max() for column in columns])
-        if errors is not None:
-            half = errors[name] if groups is not None else errors
-            low, high = middle - half, middle + half
         at = np.arange(len(places)) + (number - (len(table) - 1) / 2) * thick
-        spread = {"xerr" if horizontal else "yerr": [middle - low, high - middle]} if (low < high).any() else {}
-        ink = inks[name] if groups is not None else [(colors or {}).get(place, QUERY) for place in places]
-        draw = ax.barh if horizontal else ax.bar
-        draw(at, middle, thick * 0.9, color=ink, label=name, ecolor=INK, capsize=3, log=log, **spread)
+        middle, low, high = (np.array([take(column) for column in columns]) for take in (np.median, np.min, np.max))
+        if name in halves:
+            low, high = middle - halves[name], middle + halves[name]
+        _bars(ax, at, (middle, low, high), thick * 0.9, horizontal, color=inks[name], label=name, log=log)
+        ends += [*low, *high]
         if digits is not None:
-            for place, value, top in zip(at, middle, high, strict=True):
-                _number(ax, place, value, max(top, value), digits, horizontal)
-    ticks, ax_names, ax_values = (
-        (ax.set_yticks, ax.yaxis, ax.xaxis) if horizontal else (ax.set_xticks, ax.xaxis, ax.yaxis)
-    )
+            texts += [
+                _number(ax, *where, digits, horizontal)
+                for where in zip(at, middle, np.where(middle < 0, low, high), strict=True)
+            ]
+    ticks, limits = (ax.set_yticks, ax.set_xlim) if horizontal else (ax.set_xticks, ax.set_ylim)
     ticks(range(len(places)), places)
-    ax_names.set_tick_params(length=0)
-    ax_values.set_label_text(label)
+    ax.tick_params("y" if horizontal else "x", length=0)
+    ax.set(**{"xlabel" if horizontal else "ylabel": label}, title=title or "")
+    if not log:  # room for the numbers
+        text = (max(map(text_width, texts), default=0.0) if horizontal else LINE) + 0.16
+        room = max(2.5 * text, WIDTH - max(map(text_width, places)) - 0.6 if horizontal else HEIGHT - 1)
+        lowest, highest = min(ends), max(ends)
+        sides = (lowest < 0) + (highest > 0)
+        spare = (highest - lowest) * text / max(room - sides * text, text)
+        limits(lowest - spare * (lowest < 0), highest + spare * (highest > 0))
     if horizontal:
         ax.invert_yaxis()
-    ax.margins(**{"x" if horizontal else "y": 0.12})
-    ax.set_title(title or "")
     if groups is not None:
         fig.legend(loc="outside upper center", ncols=len(table))
     return show(fig, alt=alt)
@@ -188,14 +182,51 @@ def _colors(series: Mapping, colors: Mapping | None) -> dict[str, str]:
     return chosen | {name: free[number % len(free)] for number, name in enumerate(rest)}
 
 
-def _errors(error, series: Mapping, groups):
+def _seeds(name: str, values) -> np.ndarray:
+    """What one bar stands for: one number, or several."""
+    seeds = np.atleast_1d(as_array(values, f"values[{name!r}]"))
+    if seeds.ndim > 1 or not seeds.size:
+        raise ValueError(
+            f"expected values[{name!r}]: one number or a list of seeds, got shape {seeds.shape}. "
+            "Name the groups: groups=[…]."
+        )
+    return seeds
+
+
+def _columns(name: str, values, groups: Sequence) -> np.ndarray:
+    """One value a group, or a row of them for every seed, as (groups, seeds)."""
+    array = as_array(values, f"values[{name!r}]")
+    if array.ndim not in (1, 2) or array.shape[-1] != len(groups):
+        raise ValueError(
+            f"expected values[{name!r}]: {len(groups)} numbers, one a group, got shape {array.shape}. "
+            "Several seeds: an array (seeds, groups)."
+        )
+    return np.atleast_2d(array).T
+
+
+def _halves(error, names: list[str], grouped: bool) -> dict[str, np.ndarray]:
+    """Half the length of the whiskers, for each series of the table."""
     if error is None:
-        return None
-    if isinstance(error, Mapping):
-        error = {name: as_array(error[name], f"error[{name!r}]") for name in series}
-        return error if groups is not None else np.array([error[name] for name in series])
-    given = as_array(error, "error")
-    return dict.fromkeys(series, given) if groups is not None else np.broadcast_to(given, len(series))
+        return {}
+    if not isinstance(error, Mapping):
+        return dict.fromkeys(names if grouped else [""], as_array(error, "error"))
+    if set(error) != set(names):
+        raise ValueError(f"expected error: the names {names}, got {list(error)}. Give one number, or one a name.")
+    halves = {name: as_array(error[name], f"error[{name!r}]") for name in names}
+    return halves if grouped else {"": np.array([halves[name] for name in names])}
+
+
+def _bars(ax: Axes, at, spans, thick: float, horizontal: bool, **look) -> None:
+    """Bars as long as the middles, whiskers where low and high differ."""
+    middle, low, high = spans
+    whiskers = np.where(low < high, [middle - low, high - middle], np.nan)
+    whisker = {"fmt": "none", "ecolor": INK, "capsize": 3}
+    if horizontal:
+        ax.barh(at, middle, thick, **look)
+        ax.errorbar(middle, at, xerr=whiskers, **whisker)
+    else:
+        ax.bar(at, middle, thick, **look)
+        ax.errorbar(at, middle, yerr=whiskers, **whisker)
 
 
 def _marks(ax: Axes, mark: Mapping[str, float]) -> None:
@@ -249,10 +280,12 @@ def _apart(wanted: np.ndarray, low: float, high: float) -> np.ndarray | None:
     return np.clip(level, low, high - steps[-1]) + steps
 
 
-def _number(ax: Axes, place: float, value: float, top: float, digits: int, horizontal: bool) -> None:
-    offset = (4, 0) if horizontal else (0, 3)
-    at = (top, place) if horizontal else (place, top)
-    ax.annotate(
-        f"{value:.{digits}f}", at, xytext=offset, textcoords="offset points",
-        ha="left" if horizontal else "center", va="center" if horizontal else "bottom",
-    )  # fmt: skip
+def _number(ax: Axes, place: float, value: float, end: float, digits: int, horizontal: bool) -> str:
+    """Write the number at the outer end of its bar, or of its whisker."""
+    written, side = f"{value:.{digits}f}".replace("-", "−"), -1 if value < 0 else 1
+    if horizontal:
+        look = {"xy": (end, place), "xytext": (4 * side, 0), "ha": "left" if side > 0 else "right", "va": "center"}
+    else:
+        look = {"xy": (place, end), "xytext": (0, 3 * side), "ha": "center", "va": "bottom" if side > 0 else "top"}
+    ax.annotate(written, textcoords="offset points", **look)
+    return written

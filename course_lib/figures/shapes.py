@@ -1,9 +1,12 @@
 """`shapes`: a matrix product as boxes, each with its name and its sizes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Polygon, Rectangle
 
 from course_lib.figures.display import Shown, show
 from course_lib.figures.style import INK, KEY, MASK, QUERY, VALUE, new_figure, text_width
@@ -16,7 +19,8 @@ PAGE = 5.3  # inches: on a phone of 390 pixels, text is then still 11 pixels hig
 UNIT, LARGEST, SMALLEST = 0.24, 1.45, 0.2  # inches of one cell, of the largest side and the smallest
 COUNTED = 8  # so many rows and columns are drawn one by one
 BEHIND = 0.09  # inches from one box of a stack to the next
-GAP, LINE = 0.12, 0.2
+GAP, LINE, PAD = 0.14, 0.2, 0.07
+ZOOMS = (1.0, 0.9, 0.8, 0.7)
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,14 @@ class Box:
         return self.axes[-1]
 
     @property
-    def sizes(self) -> str:
-        return " × ".join(str(size) for _, size in self.axes)
+    def shape(self) -> tuple[int, ...]:
+        """The sizes, less those of 1 in front: a row is a vector."""
+        sizes = tuple(size for _, size in self.axes)
+        first = next((number for number, size in enumerate(sizes[:-1]) if size > 1), len(sizes) - 1)
+        return sizes[first:]
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.sizes})"
+        return f"{self.name} ({' × '.join(str(size) for _, size in self.axes)})"
 
 
 def box(name: str, axes: str, color: str | None = None) -> Box:
@@ -86,52 +93,69 @@ def shapes(*parts, alt: str | None = None, title: str | None = None) -> Shown:
     for row in rows:
         _check(row)
     alt = checked_alt("; ".join(map(_in_words, rows)) + "." if alt is None else alt)
-    scale = _Scale([size for row in rows for part in row if isinstance(part, Box) for _, size in part.axes[-2:]])
+    scale = _fitting(rows)
     broken = [line for row in rows for line in _break(row, scale)]
     measured = [[_measure(part, scale) for part in line] for line in broken]
-    width = max(sum(wide for wide, _ in line) for line in measured) + 0.1
-    heights = [max(tall for _, tall in line) for line in measured]
-    total = sum(heights) + GAP * (len(heights) - 1) + (0.3 if title else 0)
-    fig, ax = new_figure(width, total)
+    above = [max(size.above for size in line) for line in measured]
+    below = [max(size.below for size in line) for line in measured]
+    width = max(sum(size.width for size in line) for line in measured) + 0.1
+    head = LINE + 0.1 if title else 0
+    height = sum(above) + sum(below) + GAP * (len(broken) - 1) + head
+    fig, ax = new_figure(max(width, text_width(title or "") * 1.1), height)
     fig.set_layout_engine("none")
     ax.set_position((0, 0, 1, 1))
-    ax.set(xlim=(0, width), ylim=(0, total))
+    ax.set(xlim=(0, fig.get_figwidth()), ylim=(height, 0))  # inches, from the upper left corner
     ax.set_axis_off()
-    top = total
     if title:
-        ax.text(width / 2, top, title, ha="center", va="top", weight="bold")
-        top -= 0.3
-    for line, sizes, height in zip(broken, measured, heights, strict=True):
-        left, middle = 0.05, top - height / 2
-        for part, (wide, _) in zip(line, sizes, strict=True):
-            _draw(ax, part, left, wide, middle, scale)
-            left += wide
-        top -= height + GAP
+        ax.text(0.05, 0, title, va="top", weight="bold")
+    top = head
+    for line, sizes, up, down in zip(broken, measured, above, below, strict=True):
+        left = 0.05
+        for part, size in zip(line, sizes, strict=True):
+            draw = _draw_box if isinstance(part, Box) else _draw_sign
+            draw(ax, part, left, size.width, top + up, scale)
+            left += size.width
+        top += up + down + GAP
     return show(fig, alt=alt)
+
+
+class _Size(NamedTuple):
+    """Inches that a part takes, its texts included: above and below the line on which all stand."""
+
+    width: float
+    above: float
+    below: float
 
 
 class _Scale:
     """Inches of a side: cells of one size where they can be counted, gently shrunk where sizes differ much."""
 
-    def __init__(self, sizes: list[int]):
-        self.largest = max(sizes)
+    def __init__(self, sizes: list[int], zoom: float, between: str):
+        self.largest, self.zoom = max(sizes), zoom
+        self.between = between  # a name and its number below a box: side by side, or one above the other
+        self.counted = self.largest <= COUNTED
 
     def __call__(self, size: int) -> float:
-        if self.largest <= COUNTED:
-            return min(UNIT, LARGEST / self.largest) * size
-        return max(SMALLEST, LARGEST * (size / self.largest) ** 0.6)
+        if self.counted:
+            return UNIT * self.zoom * size
+        return max(SMALLEST, LARGEST * self.zoom * (size / self.largest) ** 0.6)
+
+
+def _fitting(rows: list[list]) -> _Scale:
+    """The largest scale at which no row has to be broken; the largest of all where each has one that has to."""
+    sizes = [size for row in rows for part in row if isinstance(part, Box) for _, size in part.axes[-2:]]
+    scales = [_Scale(sizes, zoom, between) for between in " \n" for zoom in ZOOMS]
+    return next((scale for scale in scales if all(len(_break(row, scale)) == 1 for row in rows)), scales[0])
 
 
 def _check(row: list) -> None:
     """Every part is a box or a sign, and the sizes fit."""
-    if not row or not isinstance(row[0], Box) or not isinstance(row[-1], Box):
-        raise ValueError("expected a box at both ends of a row, got none. Begin: shapes(box(…), …, box(…)).")
-    for number, part in enumerate(row):
-        if not isinstance(part, Box if number % 2 == 0 else str):
-            raise TypeError(
-                f"expected boxes and signs in turn, got {part!r} as part {number + 1}. "
-                'Write shapes(box(…), "@", box(…), "=", box(…)).'
-            )
+    wrong = [f"{part!r} as part {at + 1}" for at, part in enumerate(row) if not isinstance(part, (Box, str)[at % 2])]
+    if not row or wrong or len(row) % 2 == 0:
+        got = "none" if not row else wrong[0] if wrong else f"{row[-1]!r} at the end"
+        raise ValueError(
+            f'expected boxes and signs in turn, got {got}. Write shapes(box(…), "@", box(…), "=", box(…)).'
+        )
     result = row[0]
     for sign, right in zip(row[1::2], row[2::2], strict=True):
         if sign == "@":
@@ -140,12 +164,13 @@ def _check(row: list) -> None:
                     f"expected as many columns of {result.name} as rows of {right.name}, "
                     f"got {result} and {right}. Transpose one, or correct a size."
                 )
-            result = Box(f"{result.name} @ {right.name}", (*result.axes[:-1], right.columns), None)
+            outer = max(result.axes[:-2], right.axes[:-2], key=len)
+            inner = (result.rows, right.columns) if len(result.axes) > 1 else (right.columns,)
+            result = Box(f"{result.name} @ {right.name}", (*outer, *inner))
         elif sign == "=":
-            if (result.rows[1], result.columns[1]) != (right.rows[1], right.columns[1]):
+            if result.shape != right.shape:
                 raise ValueError(
-                    f"expected {right.name} with the sizes {result.rows[1]} × {result.columns[1]} of {result.name}, "
-                    f"got {right}. Correct its sizes."
+                    f"expected {right.name} as large as {result}, got {right}. Correct its sizes, or those of a factor."
                 )
             result = right
         elif sign not in WORDS:
@@ -169,9 +194,9 @@ def _break(row: list, scale: _Scale) -> list[list]:
     return lines
 
 
-def _side_text(axis: tuple[str, int]) -> list[str]:
+def _label(axis: tuple[str, int], between: str = " ") -> str:
     name, size = axis
-    return [name, f"= {size}"] if name else [str(size)]
+    return f"{name}{between}= {size}" if name else str(size)
 
 
 def _behind(part: Box) -> int:
@@ -179,51 +204,65 @@ def _behind(part: Box) -> int:
     return min(2, max((size for _, size in part.axes[:-2]), default=1) - 1)
 
 
-def _measure(part, scale: _Scale) -> tuple[float, float]:
-    """Width and height that a part takes, its texts included."""
+def _beside(part: Box) -> str:
+    """What stands to the left of the box: the rows, their number below their name."""
+    return _label(part.rows, "\n") if len(part.axes) > 1 else ""
+
+
+def _over(part: Box) -> list[str]:
+    """What stands above the box: its name, and the axes of a stack."""
+    return [part.name, *(_label(axis) for axis in part.axes[:-2])]
+
+
+def _widest(lines: Iterable[str]) -> float:
+    return max(map(text_width, lines), default=0.0)
+
+
+def _measure(part: Box | str, scale: _Scale) -> _Size:
     if isinstance(part, str):
-        return (text_width(part) + 0.3 if part in WORDS else text_width(part) + 0.35), 0.5
-    left = max(map(text_width, _side_text(part.rows))) if len(part.axes) > 1 else 0
+        return _Size(text_width(part) + 0.35, 0.25, 0.25)
     body = scale(part.columns[1]) + BEHIND * _behind(part)
-    under = text_width(" ".join(_side_text(part.columns)))
-    wide = left + 0.08 + max(body, under, text_width(part.name)) + 0.06
-    tall = max(scale(part.rows[1]) + BEHIND * _behind(part), 2 * LINE)
-    return wide, tall + 2 * (LINE + 0.06) + (LINE if len(part.axes) > 2 else 0)
+    under = _label(part.columns, scale.between).split("\n")
+    width = _widest(_beside(part).split("\n")) + 2 * PAD + max(body, _widest([*_over(part), *under]))
+    half = max(scale(part.rows[1]) / 2, LINE)
+    return _Size(width, half + BEHIND * _behind(part) + PAD + LINE * len(_over(part)), half + PAD + LINE * len(under))
 
 
-def _draw(ax: Axes, part, left: float, wide: float, middle: float, scale: _Scale) -> None:
-    if isinstance(part, str):
-        if part in WORDS:
-            ax.text(left + wide / 2, middle, part, ha="center", va="center", fontsize=14)
-            return
-        ax.annotate(
-            "", (left + wide - 0.08, middle), (left + 0.08, middle), arrowprops={"arrowstyle": "->", "color": INK}
-        )
-        ax.text(left + wide / 2, middle + 0.05, part, ha="center", va="bottom")
+def _draw_sign(ax: Axes, sign: str, left: float, width: float, middle: float, scale: _Scale) -> None:
+    """The sign itself, or an arrow under its word."""
+    if sign in WORDS:
+        ax.text(left + width / 2, middle, sign, ha="center", va="center", fontsize=14)
         return
-    width, height = scale(part.columns[1]), scale(part.rows[1])
-    beside = max(map(text_width, _side_text(part.rows))) if len(part.axes) > 1 else 0
-    room = wide - beside - 0.14
-    behind = _behind(part)
-    x, y = left + beside + 0.08 + (room - width - BEHIND * behind) / 2, middle - height / 2
+    arrow = {"arrowstyle": "->", "color": INK, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (left + width - 0.08, middle), (left + 0.08, middle), arrowprops=arrow)
+    ax.text(left + width / 2, middle - 0.05, sign, ha="center", va="bottom")
+
+
+def _draw_box(ax: Axes, part: Box, left: float, room: float, middle: float, scale: _Scale) -> None:
+    width, height, behind = scale(part.columns[1]), scale(part.rows[1]), _behind(part)
+    beside = _widest(_beside(part).split("\n")) + PAD
+    x = left + beside + (room - PAD - beside - width - BEHIND * behind) / 2
+    top, bottom = middle - height / 2, middle + height / 2
     color = part.color or INK
-    for depth in range(behind, -1, -1):
-        at = (x + BEHIND * depth, y + BEHIND * depth)
-        ax.add_patch(Rectangle(at, width, height, facecolor=color, alpha=0.18, linewidth=0))
-        ax.add_patch(Rectangle(at, width, height, facecolor="none", edgecolor=color, linewidth=1.6))
-    if max(part.rows[1], part.columns[1]) <= COUNTED and scale.largest <= COUNTED:
-        for number in range(1, part.columns[1]):
-            ax.plot([x + width * number / part.columns[1]] * 2, [y, y + height], color=color, linewidth=0.5)
-        for number in range(1, part.rows[1]):
-            ax.plot([x, x + width], [y + height * number / part.rows[1]] * 2, color=color, linewidth=0.5)
+    look = {"facecolor": (color, 0.18), "edgecolor": color, "linewidth": 1.5}
+    for depth in range(behind, 0, -1):
+        a, b, step = x + BEHIND * (depth - 1), top - BEHIND * (depth - 1), BEHIND
+        corners = [
+            (a + step, b), (a + step, b - step), (a + step + width, b - step),
+            (a + step + width, b - step + height), (a + width, b - step + height), (a + width, b),
+        ]  # fmt: skip
+        ax.add_patch(Polygon(corners, **look))
+    ax.add_patch(Rectangle((x, top), width, height, **look))
+    if scale.counted:
+        columns = x + width * np.arange(1, part.columns[1]) / part.columns[1]
+        rows = top + height * np.arange(1, part.rows[1]) / part.rows[1]
+        ax.vlines(columns, top, bottom, colors=color, linewidths=0.5)
+        ax.hlines(rows, x, x + width, colors=color, linewidths=0.5)
     center = x + width / 2
-    above = y + height + BEHIND * behind + 0.06
-    if len(part.axes) > 2:
-        ax.text(
-            center, above, " · ".join(" ".join(_side_text(axis)) for axis in part.axes[:-2]), ha="center", va="bottom"
-        )
-        above += LINE
-    ax.text(center, above, part.name, ha="center", va="bottom", weight="bold")
-    ax.text(center, y - 0.06, " ".join(_side_text(part.columns)), ha="center", va="top")
-    if len(part.axes) > 1:
-        ax.text(x - 0.08, middle, "\n".join(_side_text(part.rows)), ha="right", va="center", linespacing=1.1)
+    for number, text in enumerate(reversed(_over(part))):
+        weight = "bold" if text is part.name else "normal"
+        above = top - BEHIND * behind - PAD - LINE * number
+        ax.text(center, above, text, ha="center", va="bottom", weight=weight, parse_math=False)
+    under = _label(part.columns, scale.between)
+    ax.text(center, bottom + PAD, under, ha="center", va="top", linespacing=1.1, parse_math=False)
+    ax.text(x - PAD, middle, _beside(part), ha="right", va="center", linespacing=1.1, parse_math=False)
