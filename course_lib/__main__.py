@@ -1,8 +1,11 @@
 """`python -m course_lib train | translate | score`: the translator of chapter 17 from the command line."""
 
 import importlib
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 COMMANDS = {
     "train": "train a translator, and say how good it is",
@@ -32,7 +35,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         wanted, got = ", ".join(COMMANDS), repr(command) if command else "none"
         print(f"python -m course_lib: expected a command ({wanted}), got {got}; --help explains them", file=sys.stderr)
         return 2
-    return importlib.import_module(f"course_lib.translation.commands.{command}").main(rest[:-1])
+    with _no_traceback():
+        module = importlib.import_module(f"course_lib.translation.commands.{command}")
+    return module.main(rest[:-1])
+
+
+@contextmanager
+def _no_traceback() -> Iterator[None]:
+    """Ctrl-C while PyTorch is being loaded ends the program as it ends any other, without a page of imports."""
+    before = signal.getsignal(signal.SIGINT)
+    in_charge = before is signal.default_int_handler and threading.current_thread() is threading.main_thread()
+    if in_charge:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        if in_charge:
+            signal.signal(signal.SIGINT, before)
 
 
 if __name__ == "__main__":

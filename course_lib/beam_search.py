@@ -15,6 +15,7 @@ from torch import Tensor
 
 from course_lib.tokens import BOS, EOS, PAD
 
+LARGEST_PENALTY = 10  # a length to a larger power is no number of this machine
 Step = Callable[[Tensor, Any], tuple[Tensor, Any]]
 
 
@@ -254,5 +255,6 @@ def check_sizes(length_penalty: float = 1.0, **sizes: int) -> None:
         least = 0 if name == "batch" else 1
         if size < least:
             raise ValueError(f"expected {name} of at least {least}, got {size}: nothing could be written")
-    if not abs(length_penalty) <= 10:
-        raise ValueError(f"expected length_penalty from -10 to 10, got {length_penalty}: 1 is usual")
+    if not abs(length_penalty) <= LARGEST_PENALTY:
+        bounds = f"from -{LARGEST_PENALTY} to {LARGEST_PENALTY}"
+        raise ValueError(f"expected length_penalty {bounds}, got {length_penalty}: 1 is usual")

@@ -3,6 +3,7 @@
 import argparse
 import os
 import shlex
+import signal
 import sys
 
 import pytest
@@ -157,3 +158,12 @@ def test_help_teaches(command):
         assert part in words
     assert all(action.help for action in parser._actions)
     assert max(map(len, parser.description.split("\n"))) <= 100
+
+
+def test_ctrl_c_during_the_imports_shows_no_page_of_them(interruptible, monkeypatch):
+    during = []
+    monkeypatch.setattr("importlib.import_module", lambda name: during.append(signal.getsignal(signal.SIGINT)))
+    with pytest.raises(AttributeError):  # what was imported is nothing
+        entry(["train"])
+    assert during == [signal.SIG_DFL]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -1,6 +1,7 @@
 """The report on a translator: every split by its name, and what is printed stays on its line."""
 
 import unicodedata
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -17,7 +18,9 @@ B = Sentence(("다",), ("e", "f", "g", "h"))
 class Fixed:
     """Translates by a table; looks at the first source word only."""
 
-    def translate(self, texts, beam_size, length_penalty):
+    vocabulary = SimpleNamespace(encode=str.split)
+
+    def translate(self, texts, beam_size, length_penalty, done):
         return [{"가 나": "a b c d", "다": "e f g x"}[text] for text in texts]
 
     def attention(self, src_text, tgt_text):
@@ -71,3 +74,15 @@ def is_control(character):
 def test_samples_show_the_reference_where_it_differs():
     shown = samples([A, B], ["a b c d", "e\x1b[31m f"])
     assert shown == "  가 나\n→ a b c d\n\n  다\n→ e [31m f\n  (reference: e f g h)"
+
+
+def test_a_source_that_is_too_long_is_left_out_and_counted(capsys):
+    endless = Sentence(("가",) * 600, ("a",))
+    found = evaluate(Fixed(), Corpus("c", "ko", "en", {"test": [A, endless]}))
+    assert (found["exact_match"], found["left_out"]) == ({"test": 1.0}, {"test": 1})
+    assert "test: 1 sources of more than 500 tokens were left out" in table(found)
+
+
+def test_the_evaluation_shows_how_far_it_is(capsys):
+    evaluate(Fixed(), Corpus("c", "ko", "en", {"test": [A]}), quiet=False)
+    assert capsys.readouterr().err == ""  # not at a terminal

@@ -9,10 +9,40 @@ import torch
 from small_run import make_run, make_translator
 
 from course_lib.training.checkpoint import CheckpointFolder, save_checkpoint
-from course_lib.translation.run_folder import check_data, open_translator, prepare, recorded_options, save_curve
+from course_lib.translation.run_folder import (
+    check_data,
+    check_options,
+    only_user,
+    open_translator,
+    record_options,
+    recorded_options,
+    save_curve,
+)
 
 OPTIONS = {"data": "course", "merges": 100, "d_model": 8, "seconds": 60.0, "beam": 1}
 POINT = {"step": 200, "seconds": 3.25, "tokens": 9000, "val_loss": 2.5}
+
+
+def prepare(folder, options):
+    """What a training does with its folder before the first update."""
+    with only_user(folder):
+        check_options(folder, options)
+        record_options(folder, options)
+
+
+def test_two_trainings_do_not_share_a_folder(tmp_path):
+    with only_user(tmp_path), pytest.raises(ValueError, match="expected a folder that no other training uses"):
+        prepare(tmp_path, OPTIONS)
+    prepare(tmp_path, OPTIONS)
+
+
+def test_what_is_refused_leaves_the_folder_as_it_was(tmp_path):
+    prepare(tmp_path, OPTIONS)
+    CheckpointFolder(tmp_path / "checkpoints").save(1, {})
+    before = (tmp_path / "options.json").read_bytes()
+    with pytest.raises(ValueError, match="expected the options of the training"):
+        check_options(tmp_path, OPTIONS | {"d_model": 16})
+    assert (tmp_path / "options.json").read_bytes() == before
 
 
 def test_another_training_does_not_go_on_here(tmp_path):

@@ -7,6 +7,7 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -171,10 +172,12 @@ def run(tmp_path):
 class Parrot:
     """A translator that repeats, and remembers how it was asked."""
 
+    vocabulary = SimpleNamespace(encode=str.split)
+
     def __init__(self):
         self.asked = []
 
-    def translate(self, texts, beam_size, length_penalty):
+    def translate(self, texts, beam_size, length_penalty, done):
         self.asked.append((beam_size, length_penalty))
         return list(texts)
 
@@ -201,3 +204,11 @@ def test_what_cannot_be_scored_is_refused(run, tmp_path, capsys):
     (tmp_path / "pairs.tsv").write_text("eins\tone\n")
     assert "expected sentences to score in" in score(capsys, "--folder", str(run), code=1).err
     assert "got no model.pt" in score(capsys, "--folder", str(tmp_path / "none"), code=1).err
+
+
+def test_no_input_is_overwritten(tmp_path, capsys):
+    path = tmp_path / "hypotheses.txt"
+    path.write_text("a b c d\n")
+    assert main([str(path), str(path), "--json", str(path)]) == 1
+    assert "expected --json other than the files that are read" in capsys.readouterr().err
+    assert path.read_text() == "a b c d\n"

@@ -74,7 +74,7 @@ def test_folder_keeps_all_and_the_run_goes_on(pairs, tmp_path):
     again = run(pairs, "--steps", "30", "--beam", "1", "--folder", str(folder))
     assert again["exact_match"] == whole["exact_match"]
     assert {path.name for path in folder.iterdir()} == {
-        *("model.pt", "vocabulary.json", "options.json", "checkpoints", "curve.json", "curve.svg")
+        *("model.pt", "vocabulary.json", "options.json", "checkpoints", "curve.json", "curve.svg", ".lock")
     }
     assert isinstance(Translator.load(folder).translate(["eins zwei"], beam_size=2)[0], str)
 
@@ -87,18 +87,22 @@ def test_time_is_kept(pairs):
     assert 0.3 <= run(pairs, "--seconds", "0.3", "--beam", "1")["seconds"] < 2
 
 
-def test_stopped_with_ctrl_c_it_goes_on(pairs, tmp_path, monkeypatch, capsys, interruptible):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_it_evaluates_nothing_and_goes_on(number, pairs, tmp_path, monkeypatch, capsys, interruptible):
     options = ["--steps", "8", "--beam", "1", "--folder", str(tmp_path / "run")]
     update = Trainer._update
 
     def interrupted(self, batch):
         if self.state.step == 4:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
         update(self, batch)
 
     monkeypatch.setattr(Trainer, "_update", interrupted)
-    assert run(pairs, *options, code=130)["updates"] == 5
-    assert "Stopped after update 5" in capsys.readouterr().out
+    stopped = run(pairs, *options, code=130)
+    assert (stopped["updates"], stopped["bleu"]) == (5, {})
+    told = capsys.readouterr().out
+    assert "Stopped after update 5" in told
+    assert f"python -m course_lib score --folder {tmp_path / 'run'}" in told
     monkeypatch.setattr(Trainer, "_update", update)
     assert run(pairs, *options)["updates"] == 8
 
@@ -115,7 +119,9 @@ def test_ctrl_c_outside_of_training_is_quiet(pairs, monkeypatch, capsys):
         ("--steps 0", "expected a whole number of at least 1, got '0'"),
         ("--seconds -1", "expected a number greater than 0, got '-1'"),
         ("--steps 1 --seconds 1", "not allowed with argument"),
-        ("--beam 0", "expected a whole number of at least 1, got '0'"),
+        ("--beam 0", "expected a whole number from 1 to 1000, got '0'"),
+        ("--length-penalty 11", "expected a number at least -10 and at most 10, got '11'"),
+        ("--n-heads 3 --d-model 128", "expected --n-heads that divides --d-model, 128, got 3: change one"),
         ("--threads 0", "expected a whole number from 1 to 256, got '0'"),
         ("--threads 100000", "expected a whole number from 1 to 256, got '100000'"),
         ("--merges -1", "expected a whole number of at least 0, got '-1'"),
@@ -138,7 +144,6 @@ def test_wrong_options_are_refused_in_one_line(options, words, capsys):
         ("--data {folder}/none.tsv", "got '{folder}/none.tsv', where there is no file: check the path"),
         ("--data {folder}/words.txt", "expected 'source TAB target' in {folder}/words.txt, got 'no tab' in line 1"),
         ("--data {folder}/empty.tsv", "expected sentences of fewer than 119 tokens in"),
-        ("--n-heads 3 --d-model 128", "expected d_model divisible by n_heads, got d_model=128 and n_heads=3"),
         ("--folder {folder}/words.txt/run", "'{folder}/words.txt/run', got 'Not a directory'"),
         ("--json {folder}", "'{folder}', got 'Is a directory'"),
         ("--peak-lr 1e30 --dropout 0", "expected a finite loss and gradient, got loss nan"),
@@ -180,3 +185,32 @@ def test_help_shows_examples():
 def test_sentences_longer_than_every_batch_are_refused(pairs, capsys):
     assert main(["--data", str(pairs), "--steps", "1", "--max-tokens", "2"]) == 1
     assert "expected sentences of fewer than 1 tokens in" in capsys.readouterr().err
+
+
+def test_the_pairs_are_not_overwritten(pairs, capsys):
+    before = pairs.read_bytes()
+    assert main(["--data", str(pairs), "--steps", "1", "--json", str(pairs)]) == 1
+    assert "expected --json other than the files that are read" in capsys.readouterr().err
+    assert pairs.read_bytes() == before
+
+
+def test_a_training_that_cannot_begin_leaves_no_options(tmp_path, capsys):
+    (tmp_path / "empty.tsv").touch()
+    assert main(["--data", str(tmp_path / "empty.tsv"), "--steps", "1", "--folder", str(tmp_path / "run")]) == 1
+    assert not (tmp_path / "run" / "options.json").exists()
+
+
+def test_the_evaluation_can_be_skipped(pairs, capsys):
+    figures = run(pairs, "--steps", "1", "--skip-evaluation")
+    assert (figures["updates"], figures["bleu"]) == (1, {})
+    assert "split" not in capsys.readouterr().out
+
+
+def test_an_endless_line_of_val_or_test_stops_nothing(tmp_path, capsys):
+    lines = [f"{word} {i}\t{word} {i}" for i in range(60) for word in ("eins", "zwei")]
+    endless = [f"{'lang ' * 20_000}{i}\tlong {i}" for i in range(20)]  # of 140 pairs, some are in val and in test
+    (tmp_path / "pairs.tsv").write_text("\n".join(lines + endless) + "\n")
+    figures = run(tmp_path / "pairs.tsv", "--steps", "1", "--merges", "10", "--beam", "1")
+    told = capsys.readouterr().out
+    assert "Leaving out 1 pairs of val of 500 tokens or more" in told
+    assert figures["left_out"]["test"] >= 1

@@ -207,7 +207,7 @@ def test_the_standard_input_is_not_overwritten(folder, source, monkeypatch, caps
         finally:
             os.dup2(stdin, 0)
             os.close(stdin)
-    assert "expected --output other than the file to translate" in one_error(capsys)
+    assert "expected --output other than the files that are read" in one_error(capsys)
     assert source.read_bytes() == before
 
 
@@ -224,7 +224,7 @@ def test_files_that_cannot_be_used_are_refused(folder, source, tmp_path, capsys)
     translate(folder, source, "--output", tmp_path, code=1)
     assert "got 'Is a directory'" in one_error(capsys)
     translate(folder, source, "--output", source, code=1)
-    assert "expected --output other than the file to translate" in one_error(capsys)
+    assert "expected --output other than the files that are read" in one_error(capsys)
     assert source.stat().st_size > len(ODD)
 
 
@@ -232,9 +232,9 @@ def test_files_that_cannot_be_used_are_refused(folder, source, tmp_path, capsys)
     ("options", "words"),
     [
         ("--beam 2 --n-best 3", "expected --n-best of at most --beam, 2, got 3: raise --beam"),
-        ("--beam 0", "expected a whole number of at least 1, got '0'"),
+        ("--beam 0", "expected a whole number from 1 to 1000, got '0'"),
         ("--threads 0", "expected a whole number from 1 to 256, got '0'"),
-        ("--length-penalty nan", "expected a number, got 'nan'"),
+        ("--length-penalty nan", "expected a number at least -10 and at most 10, got 'nan'"),
     ],
 )
 def test_wrong_options_are_refused(options, words, capsys):
@@ -330,3 +330,19 @@ def test_a_reader_that_stops_early_is_no_error(folder, tmp_path):
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait(60) == 141
+
+
+def test_no_file_of_the_model_is_overwritten(folder, source, capsys):
+    before = (folder / "model.pt").read_bytes()
+    translate(folder, source, "--output", folder / "model.pt", code=1)
+    assert "expected --output other than the files that are read" in one_error(capsys)
+    assert (folder / "model.pt").read_bytes() == before
+
+
+def test_a_translation_that_fails_leaves_the_old_output(folder, tmp_path, capsys):
+    source, output = tmp_path / "source.txt", tmp_path / "output.txt"
+    source.write_bytes(b"eins\n" * 300 + b"\xff\n")
+    output.write_text("precious")
+    translate(folder, source, "--output", output, code=1)
+    assert "expected UTF-8" in one_error(capsys)
+    assert output.read_text() == "precious"

@@ -5,9 +5,7 @@
 
 import gc
 import json
-import os
 import re
-import secrets
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from course_lib.bpe.fast import Pair, WordCache, learn_merges
+from course_lib.files import written_whole
 from course_lib.tokens import BOS, EOS, PAD, UNK
 
 SPECIALS = {"<pad>": PAD, "<bos>": BOS, "<eos>": EOS, "<unk>": UNK}
@@ -185,11 +184,9 @@ def to_text(data: bytes) -> str:
 
 
 def write_json(path: str | Path, data: dict) -> None:
-    """Write a file under another name, then give it its own: nobody ever reads half of it."""
-    path = Path(path)
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
-    temporary.write_text(json.dumps(data, indent=0), encoding="ascii")
-    os.replace(temporary, path)
+    """Write an object as JSON, whole or not at all."""
+    with written_whole(path) as file:
+        file.write(json.dumps(data, indent=0).encode("ascii"))
 
 
 def read_json(path: str | Path) -> dict:

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import os
-import secrets
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+
+from course_lib.files import written_whole
 
 _MAGIC = b"course_lib checkpoint 1\n"
 
@@ -36,16 +37,8 @@ def save_checkpoint(path: str | os.PathLike, state: dict[str, Any]) -> None:
     buffer = io.BytesIO()
     torch.save(state, buffer)
     content = buffer.getvalue()
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(_MAGIC + hashlib.sha256(content).digest() + content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with written_whole(path) as file:
+        file.write(_MAGIC + hashlib.sha256(content).digest() + content)
 
 
 def load_checkpoint(path: str | os.PathLike, device: Any = "cpu") -> dict[str, Any]:

@@ -1,15 +1,18 @@
-"""Ctrl-C that waits for a good moment."""
+"""Ctrl-C, and the request to end that a system sends, wait for a good moment."""
 
 import signal
 import threading
 from types import FrameType, TracebackType
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """Inside the `with` block a first Ctrl-C is noted in `seen` and stops nothing; a second one raises as usual.
+    """Inside the `with` block a first Ctrl-C or SIGTERM is noted in `seen` and stops nothing; a second one raises.
 
     A loop that looks at `seen` between its steps is never stopped in the middle of one. In a thread other than the
-    main one, and where Ctrl-C was switched off before, nothing changes: no Ctrl-C arrives there.
+    main one, and where a signal was switched off before, nothing changes: none arrives there.
 
     >>> with Interrupts() as interrupts:     # … and nobody pressed Ctrl-C
     ...     interrupts.seen
@@ -18,14 +21,15 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.seen = False
-        self.before = None
+        self.before: dict[int, Any] = {}
 
     def __enter__(self) -> "Interrupts":
         self.seen = False
-        in_main_thread = threading.current_thread() is threading.main_thread()
-        if in_main_thread and callable(before := signal.getsignal(signal.SIGINT)):
-            self.before = before
-            signal.signal(signal.SIGINT, self._note)
+        if threading.current_thread() is threading.main_thread():
+            found = {number: signal.getsignal(number) for number in SIGNALS}
+            self.before = {number: was for number, was in found.items() if callable(was) or was == signal.SIG_DFL}
+            for number in self.before:
+                signal.signal(number, self._note)
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -36,6 +40,6 @@ class Interrupts:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.before is not None:
-            signal.signal(signal.SIGINT, self.before)
-            self.before = None
+        for number, was in self.before.items():
+            signal.signal(number, was)
+        self.before = {}

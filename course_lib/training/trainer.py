@@ -18,6 +18,8 @@ from course_lib.training.checkpoint import CheckpointFolder
 from course_lib.training.interrupts import Interrupts
 from course_lib.training.optimizers import Optimizers
 
+BAR = "{desc}{percentage:3.0f}% |{bar}| {elapsed}, {remaining} left"
+
 
 class NotFinite(RuntimeError):
     """The loss or the gradient became NaN or infinite."""
@@ -82,6 +84,7 @@ class Trainer:
         self.interrupts = Interrupts()
         self.stopped = False
         self.whole = True  # weights and `state` belong together
+        self.recent_loss = math.nan  # of the training batches, with smoothing
         module = _LossModule(model, loss)
         self.loss = DistributedDataParallel(module) if self.world > 1 else module
 
@@ -92,19 +95,21 @@ class Trainer:
         """
         self._resume()
         self.stopped = False
-        bar = tqdm(total=100, disable=self.quiet or None, bar_format="{desc}{percentage:3.0f}% |{bar}| {elapsed}")
+        bar = tqdm(total=100, disable=self.quiet or None, bar_format=BAR)
         try:
             with self.interrupts:
                 for batch in self._batches():
                     self._update(batch)
+                    bar.set_description_str(self._news(), refresh=False)
                     bar.update(100 * self.progress - bar.n)
                     if self.state.step % self.settings.evaluate_every == 0:
-                        bar.set_description_str(self._evaluate())
+                        self._evaluate()
                     self.whole = True
                     if self.state.step % self.settings.checkpoint_every == 0:
                         self._save()
                 if not self.stopped and (not self.state.curve or self.state.curve[-1]["step"] < self.state.step):
-                    bar.set_description_str(self._evaluate())
+                    self._evaluate()
+                bar.set_description_str(self._news())
         finally:
             bar.close()
             if self.whole and self.state.step:
@@ -156,6 +161,8 @@ class Trainer:
         norm = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
         if not math.isfinite(float(loss.detach()) + float(norm)):
             raise NotFinite(self._where(float(loss.detach()), rate))
+        now = float(loss.detach())
+        self.recent_loss = 0.95 * self.recent_loss + 0.05 * now if math.isfinite(self.recent_loss) else now
         nn.utils.clip_grads_with_norm_(parameters, settings.clip, norm)
         self.whole = False
         self.optimizers.step()
@@ -194,8 +201,8 @@ class Trainer:
         )
 
     @torch.no_grad()
-    def _evaluate(self) -> str:
-        """Validation loss in nats a token, without smoothing; a point on the curve; the text beside the bar."""
+    def _evaluate(self) -> None:
+        """Validation loss in nats a token, without smoothing: a point on the curve."""
         state = self.state
         point = {"step": state.step, "seconds": round(state.seconds, 2), "tokens": state.tokens}
         if self.val_batches:
@@ -211,7 +218,13 @@ class Trainer:
             state.best_val = min(state.best_val, point["val_loss"])
             state.since_best = 0 if improved else state.since_best + 1
         state.curve.append(point)
-        return f"validation loss {point['val_loss']:.3f} " if "val_loss" in point else ""
+
+    def _news(self) -> str:
+        """What stands beside the bar: updates, loss (a mean over the last updates), speed, validation loss."""
+        state, speed = self.state, self.state.tokens / max(self.state.seconds, 1e-9)
+        last = state.curve[-1].get("val_loss", math.nan) if state.curve else math.nan
+        validation = f", validation {last:.3f}" if math.isfinite(last) else ""
+        return f"update {state.step}, loss {self.recent_loss:.3f}{validation}, {speed:,.0f} tokens/s "
 
     def _save(self) -> None:
         if self.checkpoints is not None and self.rank == 0:

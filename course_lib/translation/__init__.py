@@ -1,6 +1,6 @@
 """A translator: a trained model and its vocabulary, from text to text."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from course_lib.tokens import BOS, EOS
 from course_lib.training.checkpoint import load_checkpoint, save_checkpoint
 from course_lib.transformer import Transformer, TransformerConfig
 
+LONGEST = 500  # tokens of a source that are read; memory grows with the square
 MODELS = {"transformer": (Transformer, TransformerConfig), "gru": (Seq2Seq, Seq2SeqConfig)}
 
 
@@ -43,23 +44,35 @@ class Translator:
         return next(self.model.parameters()).device
 
     def translate(
-        self, texts: Sequence[str], beam_size: int = 5, length_penalty: float = 1.0, max_len: int = 200
+        self,
+        texts: Sequence[str],
+        beam_size: int = 5,
+        length_penalty: float = 1.0,
+        max_len: int | None = None,
+        done: Callable[[int], object] = lambda count: None,
     ) -> list[str]:
-        """The best translation of every text. A text of `max_len` tokens or more comes out cut off."""
-        best = self.search(texts, beam_size, length_penalty, max_len)
+        """The best translation of every text, cut off after `max_len` tokens; the rest is as in `search`."""
+        best = self.search(texts, beam_size, length_penalty, max_len, done)
         return [self.vocabulary.decode(hypotheses[0].tokens) for hypotheses in best]
 
     @torch.no_grad()
     def search(
-        self, texts: Sequence[str], beam_size: int = 5, length_penalty: float = 1.0, max_len: int = 200
+        self,
+        texts: Sequence[str],
+        beam_size: int = 5,
+        length_penalty: float = 1.0,
+        max_len: int | None = None,
+        done: Callable[[int], object] = lambda count: None,
     ) -> list[list[Hypothesis]]:
         """The hypotheses for every text, best first; `beam_size` 1 is greedy search.
 
         Texts of similar length share a batch, so that little is computed on padding; the order given comes back.
+        `done` is told after each batch how many texts it had. Without `max_len` a translation ends after twice the
+        tokens of the longest source of its batch and 20 more: a young model may never write the end itself.
         """
         if isinstance(texts, str):
             raise TypeError("expected a list of texts, got one text: write [text]")
-        check_sizes(length_penalty, beam_size=beam_size, max_len=max_len)
+        check_sizes(length_penalty, beam_size=beam_size, max_len=1 if max_len is None else max_len)
         self.model.eval()
         searcher = CachedTransformer(self.model) if isinstance(self.model, Transformer) else self.model
         sources = [[*ids, EOS] for ids in self.vocabulary.encode_batch(texts)]
@@ -67,15 +80,17 @@ class Translator:
         for numbers in _by_length(sources, max_rows=max(1, 256 // beam_size)):
             src = pad([sources[number] for number in numbers]).to(self.device)
             state = searcher.start(src)
+            limit = 2 * src.shape[1] + 20 if max_len is None else max_len
             if beam_size == 1:
-                greedy = greedy_search(searcher.step, state, len(src), max_len, device=self.device)
+                greedy = greedy_search(searcher.step, state, len(src), limit, device=self.device)
                 results = [[hypothesis] for hypothesis in greedy]
             else:
                 results = beam_search(
-                    searcher.step, state, len(src), beam_size, max_len, length_penalty, device=self.device
+                    searcher.step, state, len(src), beam_size, limit, length_penalty, device=self.device
                 )
             for number, hypotheses in zip(numbers, results, strict=True):
                 found[number] = hypotheses
+            done(len(numbers))
         return found
 
     @torch.no_grad()
@@ -132,7 +147,9 @@ def exact_match(translations: Sequence[str], pairs: Sequence[Sentence]) -> float
     return sum(right) / max(len(pairs), 1)
 
 
-def alignment_accuracy(translator: Any, pairs: Sequence[Sentence]) -> float:
+def alignment_accuracy(
+    translator: Any, pairs: Sequence[Sentence], done: Callable[[int], object] = lambda count: None
+) -> float:
     """The share of linked target words whose most attended source word (mean over heads) is a gold partner."""
     hits = total = 0
     for pair in pairs:
@@ -142,6 +159,7 @@ def alignment_accuracy(translator: Any, pairs: Sequence[Sentence]) -> float:
             partners.setdefault(tgt, set()).add(src)
         hits += sum(looked_at[tgt] in sources for tgt, sources in partners.items())
         total += len(partners)
+        done(1)
     return hits / max(total, 1)
 
 

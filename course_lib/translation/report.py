@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tqdm.auto import tqdm
+
 from course_lib.bleu import corpus_bleu
 from course_lib.corpus import Corpus, Sentence, course_corpus, read_pairs
 from course_lib.corpus.multi30k import multi30k
-from course_lib.translation import alignment_accuracy, exact_match
+from course_lib.translation import LONGEST, alignment_accuracy, exact_match
 
+BAR = "{desc} {percentage:3.0f}% |{bar}| {elapsed}, {remaining} left"
 NOT_TESTED = ("train", "val")  # training looked at these
 SPACES = re.compile(r"[^\S\u00a0\u2007\u202f]+")  # but no no-break spaces, which French has before "?"
 CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")  # line feeds, tabs, escapes of terminals
@@ -46,14 +49,17 @@ def evaluate(
     beam_size: int = 1,
     length_penalty: float = 1.0,
     splits: Iterable[str] | None = None,
+    quiet: bool = True,
 ) -> dict[str, Any]:
     """Exact match (0 … 1), BLEU (0 … 100) and alignment accuracy (0 … 1), each by the name of the split.
 
     Without `splits`, all that training did not see. Alignment is there where a split has gold links. BLEU is that of
-    the plain text, as `bleu_signature` says, and `evaluation_seconds` is what all of it took.
+    the plain text, as `bleu_signature` says, and `evaluation_seconds` is what all of it took. Sentences that are too
+    long to read are left out, and `left_out` counts them. A bar shows the way, unless `quiet`.
 
     >>> class Parrot:
-    ...     def translate(self, texts, beam_size, length_penalty):
+    ...     vocabulary = type("Words", (), {"encode": str.split})
+    ...     def translate(self, texts, beam_size, length_penalty, done):
     ...         return list(texts)
     >>> pairs = [Sentence(("to", "be", "or", "not"), ("to", "be", "or", "what"))]
     >>> found = evaluate(Parrot(), Corpus("tiny", "en", "en", {"train": [], "val": [], "test": pairs}))
@@ -64,17 +70,27 @@ def evaluate(
     names = [name for name in corpus.splits if name not in NOT_TESTED] if splits is None else splits
     found: dict[str, Any] = {"exact_match": {}, "bleu": {}, "alignment": {}}
     for name in names:
-        pairs = corpus[name]
+        pairs = [pair for pair in corpus[name] if not too_long(translator, pair)]
+        if len(pairs) < len(corpus[name]):
+            found.setdefault("left_out", {})[name] = len(corpus[name]) - len(pairs)
         if not pairs:
             continue
-        texts = translator.translate([pair.src_text for pair in pairs], beam_size, length_penalty)
-        bleu = corpus_bleu(texts, [pair.tgt_text for pair in pairs])
-        found["exact_match"][name] = round(exact_match(texts, pairs), 4)
-        found["bleu"][name] = round(bleu.score, 2)
-        found["bleu_signature"] = bleu.signature
-        if any(pair.alignment for pair in pairs):
-            found["alignment"][name] = round(alignment_accuracy(translator, pairs), 4)
+        aligned = any(pair.alignment for pair in pairs)
+        work = len(pairs) * (2 if aligned else 1)
+        with tqdm(total=work, desc=f"evaluating {name}", disable=quiet or None, bar_format=BAR) as bar:
+            texts = translator.translate([pair.src_text for pair in pairs], beam_size, length_penalty, done=bar.update)
+            bleu = corpus_bleu(texts, [pair.tgt_text for pair in pairs])
+            found["exact_match"][name] = round(exact_match(texts, pairs), 4)
+            found["bleu"][name] = round(bleu.score, 2)
+            found["bleu_signature"] = bleu.signature
+            if aligned:
+                found["alignment"][name] = round(alignment_accuracy(translator, pairs, done=bar.update), 4)
     return found | {"evaluation_seconds": round(time.perf_counter() - begun, 1)}
+
+
+def too_long(translator: Any, pair: Sentence) -> bool:
+    """Whether the source has more tokens than a translator reads. Short texts are not even encoded."""
+    return len(pair.src_text) > LONGEST and len(translator.vocabulary.encode(pair.src_text)) > LONGEST
 
 
 def table(found: dict[str, Any]) -> str:
@@ -88,6 +104,8 @@ def table(found: dict[str, Any]) -> str:
     for name, exact in found["exact_match"].items():
         line = f"{name:<16}{exact:>12.3f}{found['bleu'][name]:>8.1f}"
         lines.append(line + (f"{found['alignment'][name]:>11.3f}" if name in found["alignment"] else ""))
+    for name, count in found.get("left_out", {}).items():
+        lines.append(f"{name}: {count} sources of more than {LONGEST} tokens were left out")
     return "\n".join(lines)
 
 

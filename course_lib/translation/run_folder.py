@@ -7,49 +7,94 @@ training goes on from, `curve.json` and `curve.svg` show how it learned.
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
+from filelock import FileLock, Timeout
 
 from course_lib.bpe.subwords import read_json, write_json
+from course_lib.files import written_whole
 from course_lib.training.checkpoint import CheckpointFolder, average_weights, load_checkpoint
 from course_lib.translation import Translator
 from course_lib.translation.commands.options import check_writable
 
 BUILT_IN = ("course", "multi30k")  # corpora with names, also where a file has that name
 # These may change from one call to the next; whoever changes another option trains another model.
-FREE = ("steps", "seconds", "threads", "folder", "json", "beam", "length_penalty")
+FREE = ("steps", "seconds", "threads", "folder", "json", "beam", "length_penalty", "skip_evaluation")
 
 
-def prepare(folder: Path, options: dict[str, Any]) -> None:
-    """Make the folder of a training and keep its options there; refuse a folder in which another training stands.
+@contextmanager
+def only_user(folder: Path) -> Iterator[None]:
+    """Make the folder of a training, and keep other trainings out of it until the block ends.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, only_user(Path(folder)):
+    ...     with only_user(Path(folder)):
+    ...         pass
+    Traceback (most recent call last):
+    ValueError: expected a folder that no other training uses, got ...: wait for it to end, or name another
+    """
+    check_writable(folder)
+    lock = FileLock(folder / ".lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise ValueError(
+            f"expected a folder that no other training uses, got {folder}: wait for it to end, or name another"
+        ) from None
+    with lock:
+        yield
+
+
+def check_options(folder: Path, options: dict[str, Any]) -> None:
+    """Refuse a folder in which a training with other options stands. Nothing is written.
+
+    >>> check_options(Path("no such folder"), {"merges": 1000})
+    """
+    if not CheckpointFolder(folder / "checkpoints").paths() and not (folder / "model.pt").exists():
+        return
+    mine, before = _as_recorded(options), recorded_options(folder)
+    if before.get("data") == mine.get("data"):
+        check_data(folder)
+    before.pop("data_checksum", None)
+    changed = [name for name in before if name in mine and name not in FREE and before[name] != mine[name]]
+    if changed:
+        was, now = (_spelled({name: values[name] for name in changed}) for values in (before, mine))
+        raise ValueError(
+            f"expected the options of the training in {folder} ({was}), got {now}: use the same ones, or another folder"
+        )
+
+
+def record_options(folder: Path, options: dict[str, Any]) -> None:
+    """Write down how the translator of this folder is trained.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     prepare(Path(folder), {"merges": 1000, "seconds": 60})
+    ...     record_options(Path(folder), {"merges": 1000, "seconds": 60})
     ...     recorded_options(Path(folder))
     {'merges': 1000, 'seconds': 60}
     """
-    check_writable(folder)
+    write_json(folder / "options.json", _as_recorded(options))
+
+
+def _as_recorded(options: dict[str, Any]) -> dict[str, Any]:
     mine = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
     if mine.get("data") not in (None, *BUILT_IN) and Path(mine["data"]).is_file():
         mine["data"] = str(Path(mine["data"]).resolve())
         mine["data_checksum"] = _checksum(mine["data"])
-    if CheckpointFolder(folder / "checkpoints").paths() or (folder / "model.pt").exists():
-        before = recorded_options(folder)
-        if before.get("data") == mine.get("data"):
-            check_data(folder)
-        before.pop("data_checksum", None)
-        changed = [name for name in before if name in mine and name not in FREE and before[name] != mine[name]]
-        if changed:
-            was, now = (_spelled({name: values[name] for name in changed}) for values in (before, mine))
-            raise ValueError(
-                f"expected the options of the training in {folder} ({was}), got {now}: "
-                "use the same ones, or another folder"
-            )
-    write_json(folder / "options.json", mine)
+    return mine
+
+
+def files_of(folder: Path | None) -> list[Path]:
+    """What stands in the folder of a training: no command writes its own results over these.
+
+    >>> files_of(None)
+    []
+    """
+    return [] if folder is None else [path for path in folder.rglob("*") if path.is_file()]
 
 
 def check_data(folder: Path) -> None:
@@ -123,11 +168,13 @@ def save_curve(folder: Path, curve: Sequence[dict[str, float]]) -> None:
     # Only this function draws, and matplotlib takes its time to load.
     from course_lib.figures.learning_curve import learning_curve, standalone_svg
 
-    (folder / "curve.json").write_text(json.dumps(list(curve)) + "\n", encoding="utf-8")
+    with written_whole(folder / "curve.json") as file:
+        file.write((json.dumps(list(curve)) + "\n").encode())
     points = [point for point in curve if math.isfinite(point.get("val_loss", math.nan))]
     columns = {name: [point[name] for point in points] for name in ("val_loss", "step", "seconds", "tokens")}
     figure, alt = learning_curve(columns["val_loss"], columns["step"], columns["seconds"], columns["tokens"])
-    (folder / "curve.svg").write_text(standalone_svg(figure, alt), encoding="utf-8")
+    with written_whole(folder / "curve.svg") as file:
+        file.write(standalone_svg(figure, alt).encode())
 
 
 def _mean(folder: Path, count: int, device: torch.device) -> dict[str, torch.Tensor]:

@@ -6,10 +6,13 @@ import math
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from course_lib.beam_search import LARGEST_PENALTY
+
 LARGEST_SEED = 2**32 - 1  # NumPy takes no larger one
+MOST_BEAMS = 1000  # more want more memory than machines have
 MOST_THREADS = 256  # many thousands end the process without a word
 
 EXIT_CODES = """\
@@ -59,13 +62,15 @@ def whole(least: int, most: float = math.inf) -> Callable[[str], int]:
     return read
 
 
-def number(least: float = -math.inf, above: float = -math.inf, below: float = math.inf) -> Callable[[str], float]:
-    """The type of an option that takes a number: at least `least`, greater than `above`, less than `below`.
+def number(
+    least: float = -math.inf, above: float = -math.inf, below: float = math.inf, most: float = math.inf
+) -> Callable[[str], float]:
+    """The type of an option that takes a number from `least` to `most`, greater than `above`, less than `below`.
 
     >>> number(least=0, below=1)("0.1")
     0.1
     """
-    bounds = [("at least", least), ("greater than", above), ("less than", below)]
+    bounds = [("at least", least), ("greater than", above), ("less than", below), ("at most", most)]
     wanted = " and ".join(f"{words} {bound}" for words, bound in bounds if math.isfinite(bound))
 
     def read(text: str) -> float:
@@ -73,7 +78,7 @@ def number(least: float = -math.inf, above: float = -math.inf, below: float = ma
             value = float(text)
         except ValueError:
             value = math.nan
-        if not (math.isfinite(value) and least <= value and above < value < below):
+        if not (math.isfinite(value) and least <= value <= most and above < value < below):
             raise argparse.ArgumentTypeError(f"expected a number {wanted}".rstrip() + f", got {text!r}")
         return value
 
@@ -101,6 +106,19 @@ def add_threads(group: argparse._ActionsContainer) -> None:
     group.add_argument("--threads", type=threads, default=default_threads(), help="CPU threads (here: %(default)s)")
 
 
+def add_search(group: argparse._ActionsContainer, beam_help: str, penalty: float | None = 1.0) -> None:
+    """The options of a search, with the bounds that `course_lib.beam_search` has.
+
+    >>> parser = Parser("train", "Train.")
+    >>> add_search(parser, "beam size")
+    >>> parser.parse_args(["--beam", "4"])
+    Namespace(beam=4, length_penalty=1.0)
+    """
+    group.add_argument("--beam", type=whole(1, MOST_BEAMS), help=beam_help)
+    penalties = number(least=-LARGEST_PENALTY, most=LARGEST_PENALTY)
+    group.add_argument("--length-penalty", type=penalties, default=penalty, help="larger: longer translations win")
+
+
 def check_writable(folder: Path) -> None:
     """Make `folder` and write into it once: better to learn before the work than after it that it cannot be done.
 
@@ -114,8 +132,8 @@ def check_writable(folder: Path) -> None:
         pass
 
 
-def check_file(path: Path) -> None:
-    """The same for a file: it can be written, and is no folder.
+def check_file(path: Path, option: str = "--json", reads: Iterable[str | Path] = ()) -> None:
+    """The same for a file: it can be written, is no folder, and none of the files that the command `reads`.
 
     >>> check_file(Path("/"))
     Traceback (most recent call last):
@@ -123,6 +141,10 @@ def check_file(path: Path) -> None:
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    for other in reads:  # 0 is the standard input
+        stat = 0 if other == "-" else other
+        if path.exists() and (stat == 0 or Path(stat).exists()) and os.path.samestat(path.stat(), os.stat(stat)):
+            raise ValueError(f"expected {option} other than the files that are read, got {path}: name another")
     check_writable(path.parent)
 
 

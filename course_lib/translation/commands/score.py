@@ -13,10 +13,12 @@ from course_lib.bleu.chrf import corpus_chrf, sentence_chrf
 from course_lib.bleu.tokenizers import TOKENIZERS
 from course_lib.corpus import lines_of
 from course_lib.fast.memory import keep_freed_memory
+from course_lib.files import written_whole
 from course_lib.reproducible import make_reproducible
 from course_lib.translation.commands.options import (
     LARGEST_SEED,
     Parser,
+    add_search,
     add_threads,
     check_file,
     number,
@@ -24,7 +26,7 @@ from course_lib.translation.commands.options import (
     whole,
 )
 from course_lib.translation.report import evaluate, load_corpus, table
-from course_lib.translation.run_folder import check_data, open_translator, recorded_options
+from course_lib.translation.run_folder import check_data, files_of, open_translator, recorded_options
 
 DESCRIPTION = """\
 Score translations against references with BLEU and chrF, or a trained translator on its corpus.
@@ -72,8 +74,7 @@ def parser() -> Parser:
     group.add_argument("--split", action="append", help="this one; may be repeated (default: all that were held out)")
     group.add_argument("--reverse", action="store_true", default=None, help="translate in the other direction")
     group.add_argument("--seed", type=whole(0, LARGEST_SEED), help="of the corpus")
-    group.add_argument("--beam", type=whole(1), help="beam size; 1 is greedy")
-    group.add_argument("--length-penalty", type=number(), help="larger: longer translations win")
+    add_search(group, "beam size; 1 is greedy", penalty=None)
     group.add_argument("--average", type=whole(1), metavar="N", help="weights: the mean of the last N checkpoints")
     add_threads(group)
 
@@ -111,11 +112,13 @@ def run(options: argparse.Namespace) -> None:
     """Score files, or a translator, and print or write the figures."""
     printed = str(options.json) == "-"
     if options.json and not printed:
-        check_file(options.json)
+        read = options.texts or [options.data or "", *files_of(options.folder)]
+        check_file(options.json, reads=read)
     figures, text = score_files(options) if options.texts else score_folder(options)
     data = json.dumps(figures, ensure_ascii=False, indent=1) + "\n"
     if options.json and not printed:
-        options.json.write_text(data, encoding="utf-8")
+        with written_whole(options.json) as file:
+            file.write(data.encode())
     sys.stdout.write(data if printed else text)
 
 
@@ -183,7 +186,7 @@ def score_folder(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     if options.data is None:
         check_data(options.folder)
     corpus = load_corpus(chosen["data"], chosen["seed"], chosen["reverse"])
-    figures = evaluate(translator, corpus, chosen["beam"], chosen["length_penalty"], options.split)
+    figures = evaluate(translator, corpus, chosen["beam"], chosen["length_penalty"], options.split, quiet=False)
     if not figures["exact_match"]:
         raise ValueError(f"expected sentences to score in {chosen['data']}, got none: name another file, or a --split")
     text = f"{table(figures)}\nBLEU: {figures['bleu_signature']}\n"

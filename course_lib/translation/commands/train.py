@@ -3,7 +3,9 @@
 import argparse
 import json
 import os
+import shlex
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +18,18 @@ from course_lib.bpe.byte_level import ByteBPE
 from course_lib.corpus import Corpus
 from course_lib.fast import fast_loss
 from course_lib.fast.memory import keep_freed_memory
+from course_lib.files import written_whole
 from course_lib.reproducible import make_reproducible
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.training import TrainingSettings, plain_loss
 from course_lib.training.optimizers import OPTIMIZERS
 from course_lib.training.trainer import NotFinite, Trainer, TrainingState
 from course_lib.transformer import Transformer, TransformerConfig
-from course_lib.translation import Translator
+from course_lib.translation import LONGEST, Translator
 from course_lib.translation.commands.options import (
     LARGEST_SEED,
     Parser,
+    add_search,
     add_threads,
     check_file,
     number,
@@ -33,8 +37,8 @@ from course_lib.translation.commands.options import (
     whole,
 )
 from course_lib.translation.recipes import fill_in, spelled
-from course_lib.translation.report import evaluate, load_corpus, samples, table
-from course_lib.translation.run_folder import prepare, save_curve
+from course_lib.translation.report import evaluate, load_corpus, samples, table, too_long
+from course_lib.translation.run_folder import check_options, files_of, only_user, record_options, save_curve
 
 DESCRIPTION = f"""\
 Train a translator, translate sentences it never saw, and say how good it is.
@@ -105,47 +109,61 @@ def parser() -> Parser:
     group = p.add_argument_group("output")
     group.add_argument("--folder", type=Path, help="keep translator, checkpoints and learning curve here")
     group.add_argument("--json", type=Path, help="write the figures to this file")
-    group.add_argument("--beam", type=whole(1), help="beam size of the final translations")
-    group.add_argument("--length-penalty", type=number(), default=1.0, help="larger: longer translations win")
+    add_search(group, "beam size of the final translations")
+    group.add_argument("--skip-evaluation", action="store_true", help="end with the training; `score` judges it later")
     return p
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train and report; 0 when all went well."""
-    options = parser().parse_args(arguments)
+    p = parser()
+    options = p.parse_args(arguments)
     fill_in(options)
+    if options.model == "transformer" and options.d_model % options.n_heads:
+        p.error(f"expected --n-heads that divides --d-model, {options.d_model}, got {options.n_heads}: change one")
     if "LOCAL_RANK" in os.environ:
         distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
     first = not distributed.is_initialized() or distributed.get_rank() == 0
     try:
-        return run_command(parser().prog, lambda: run(options, quiet=not first), expected=(NotFinite,))
+        return run_command(p.prog, lambda: run(options, quiet=not first), expected=(NotFinite,))
     finally:
         if distributed.is_initialized():
             distributed.destroy_process_group()
 
 
 def run(options: argparse.Namespace, quiet: bool = False) -> None:
-    """The whole way from corpus to figures."""
+    """The whole way from corpus to figures. What can be refused is refused before the work begins."""
     make_reproducible(options.seed, options.threads)
     keep_freed_memory()
-    if options.json and not quiet:
-        check_file(options.json)
-    if options.folder and not quiet:
-        prepare(options.folder, vars(options))
+    with ExitStack() as stack:
+        if options.json and not quiet:
+            check_file(options.json, reads=[options.data, *files_of(options.folder)])
+        if options.folder and not quiet:
+            stack.enter_context(only_user(options.folder))
+            check_options(options.folder, vars(options))
+        _train_and_report(options, quiet)
+
+
+def _train_and_report(options: argparse.Namespace, quiet: bool) -> None:
     corpus = load_corpus(options.data, options.seed, options.reverse)
     texts = [text for pair in corpus["train"] for text in (pair.src_text, pair.tgt_text)]
     vocabulary = SUBWORDS[options.subwords].train(texts, options.merges)
     model = build(options, vocabulary.vocab_size)
     translator = Translator(model, vocabulary)
     trainer = train(options, translator, corpus, quiet)
+    if not quiet and options.folder:
+        translator.save(options.folder)
+        save_curve(options.folder, trainer.state.curve)
+        print(f"Kept in {options.folder}: the translator, checkpoints, and curve.svg. What you can do next:")
+        print(f"  python -m course_lib translate --folder {shlex.quote(str(options.folder))}")
+        print(f"  python -m course_lib score --folder {shlex.quote(str(options.folder))}")
+    options.skip_evaluation |= trainer.stopped  # who stops wants the end, not minutes of translating
     if not quiet:
-        if options.folder:
-            translator.save(options.folder)
-            save_curve(options.folder, trainer.state.curve)
         figures = report(options, translator, corpus, trainer.state)
         show(figures, translator, corpus, options)
         if options.json:
-            options.json.write_text(json.dumps(figures, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            with written_whole(options.json) as file:
+                file.write((json.dumps(figures, ensure_ascii=False, indent=1) + "\n").encode())
     if trainer.stopped:
         raise KeyboardInterrupt  # all is kept and shown; the exit code says that the training is not at its end
 
@@ -172,8 +190,13 @@ def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, q
             f"expected sentences of fewer than {longest} tokens in {options.data}, got none among {len(pairs)} pairs: "
             "raise --max-tokens, or fill the file"
         )
+    judged = [pair for pair in val if max(map(len, pair)) < max(longest, LONGEST)]
     if not quiet and len(kept) < len(pairs):
         print(f"Leaving out {len(pairs) - len(kept)} pairs longer than a batch: raise --max-tokens to keep them.")
+    if not quiet and len(judged) < len(val):
+        print(f"Leaving out {len(val) - len(judged)} pairs of val of {max(longest, LONGEST):,} tokens or more.")
+    if not quiet and options.folder:  # nothing can be refused any more: the folder is this training's
+        record_options(options.folder, vars(options))
     settings = TrainingSettings(
         steps=options.steps,
         seconds=options.seconds,
@@ -185,8 +208,8 @@ def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, q
         seed=options.seed,
     )
     batches = Batches(kept, options.max_tokens, options.seed)
-    room = max([options.max_tokens, *(1 + max(map(len, pair)) for pair in val)])  # no sentence of val is left out
-    val_batches = Batches(val, room, shuffle=False)(0)
+    room = max([options.max_tokens, *(1 + max(map(len, pair)) for pair in judged)])
+    val_batches = Batches(judged, room, shuffle=False)(0)
     folder = options.folder / "checkpoints" if options.folder else None
     loss = fast_loss if options.model == "transformer" else plain_loss
     trainer = Trainer(translator.model, batches, settings, val_batches, folder, loss, quiet)
@@ -195,8 +218,9 @@ def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, q
 
 
 def report(options: argparse.Namespace, translator: Translator, corpus: Corpus, state: TrainingState) -> dict[str, Any]:
-    """Figures of every split but train and val, with what made them."""
-    found = evaluate(translator, corpus, options.beam, options.length_penalty)
+    """Figures of every split but train and val (none with --skip-evaluation), with what made them."""
+    splits = [] if options.skip_evaluation else None
+    found = evaluate(translator, corpus, options.beam, options.length_penalty, splits, quiet=False)
     return found | {
         "tokens_per_second": round(state.tokens / max(state.seconds, 1e-9)),
         "seconds": round(state.seconds, 1),
@@ -210,9 +234,12 @@ def report(options: argparse.Namespace, translator: Translator, corpus: Corpus, 
 
 def show(figures: dict[str, Any], translator: Translator, corpus: Corpus, options: argparse.Namespace) -> None:
     """Print the figures as a table, and a few translations."""
-    print(table(figures))
+    if not options.skip_evaluation:
+        print(table(figures))
     print(f"{figures['updates']} updates, {figures['tokens_per_second']:,} target tokens a second")
-    pairs = corpus["test"][:SHOWN]
+    if options.skip_evaluation:
+        return
+    pairs = [pair for pair in corpus["test"] if not too_long(translator, pair)][:SHOWN]
     if not pairs:
         print("No sentence was held out to test: a file of pairs gives a twentieth of its sources.")
         return

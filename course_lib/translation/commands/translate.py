@@ -1,7 +1,6 @@
 """Translate from the command line: `python -m course_lib translate --help`."""
 
 import argparse
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -14,10 +13,12 @@ from tqdm.auto import tqdm
 
 from course_lib.beam_search import Hypothesis
 from course_lib.fast.memory import keep_freed_memory
+from course_lib.files import written_whole
 from course_lib.reproducible import make_reproducible
-from course_lib.translation.commands.options import Parser, add_threads, check_file, number, run_command, whole
+from course_lib.translation import LONGEST
+from course_lib.translation.commands.options import Parser, add_search, add_threads, check_file, run_command, whole
 from course_lib.translation.report import one_line, single_spaces
-from course_lib.translation.run_folder import open_translator, recorded_options
+from course_lib.translation.run_folder import files_of, open_translator, recorded_options
 
 DESCRIPTION = """\
 Translate a file, the standard input, or what you type, a sentence a line.
@@ -39,7 +40,6 @@ what to expect
 """
 
 BLOCK = 256  # lines translated together at most
-LONGEST = 500  # tokens of a source that are read
 BEAM = 5  # where neither option nor training says
 
 
@@ -55,9 +55,8 @@ def parser() -> Parser:
 
     group = p.add_argument_group("model")
     group.add_argument("--folder", type=Path, required=True, help="the folder of the training")
-    group.add_argument("--beam", type=whole(1), help="beam size; 1 is greedy (default: as after the training)")
-    group.add_argument("--length-penalty", type=number(), default=1.0, help="larger: longer translations win")
-    group.add_argument("--max-len", type=whole(1), default=200, help="tokens of a translation at most (default: 200)")
+    add_search(group, "beam size; 1 is greedy (default: as after the training)")
+    group.add_argument("--max-len", type=whole(1), help="tokens of a translation at most (default: by the source's)")
     add_threads(group)
 
     group = p.add_argument_group("output")
@@ -92,7 +91,9 @@ def run(options: argparse.Namespace) -> None:
         else:
             stream = sys.stdin.buffer if options.file == "-" else stack.enter_context(open(options.file, "rb"))
             source = blocks(stream, "the standard input" if options.file == "-" else options.file)
-        target = stack.enter_context(_open_output(options)) if options.output else sys.stdout.buffer
+        if options.output:
+            check_file(options.output, "--output", reads=[options.file, *files_of(options.folder)])
+        target = stack.enter_context(written_whole(options.output)) if options.output else sys.stdout.buffer
         quiet = typed or (options.output is None and sys.stdout.isatty())  # two things on one screen
         bar = stack.enter_context(tqdm(unit=" lines", disable=True if quiet else None))
         done = 0
@@ -215,14 +216,6 @@ def _spell(translator: Any, source: str, hypothesis: Hypothesis, options: argpar
     if options.attention and text:
         line += looked_at(source, text, translator.attention(source, text).mean(dim=0))
     return line
-
-
-def _open_output(options: argparse.Namespace) -> BufferedIOBase:
-    source = 0 if options.file == "-" else options.file  # 0 is the standard input
-    if options.output.exists() and os.path.samestat(os.stat(source), options.output.stat()):
-        raise ValueError(f"expected --output other than the file to translate, got {options.output}: name another")
-    check_file(options.output)
-    return open(options.output, "wb")
 
 
 def _width(text: str) -> int:

@@ -1,0 +1,46 @@
+"""Files that are written whole: whoever reads one sees the old content or the new, never half."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def written_whole(path: str | os.PathLike) -> Iterator[BinaryIO]:
+    """A file to write to, which takes the name `path` once the block has ended without an error.
+
+    Until then the old file stands. An error, Ctrl-C or a full disk leaves it as it was. A device such as /dev/null,
+    or a pipe, is written to directly.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "figures.json"
+    ...     with written_whole(path) as file:
+    ...         _ = file.write(b"{}")
+    ...         path.exists()
+    ...     path.read_text()
+    False
+    '{}'
+    """
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        with open(path, "wb") as device:
+            yield device
+        return
+    path = path.resolve()  # a link stays a link: the file that it names is replaced
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
