@@ -2,6 +2,7 @@
 
 import os
 import re
+import zipfile
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -10,6 +11,7 @@ import yaml
 from axe_playwright_python.sync_playwright import Axe
 from browser import find_chromium, launch
 
+from tools import address
 from tools.book import build
 from tools.environment import BOOK, ROOT
 from tools.gates import pages
@@ -243,6 +245,107 @@ def test_solutions_are_folded_and_open_by_keyboard(book, visit, name):
         page.keyboard.press("Enter")
         assert solution.evaluate("details => details.open")
         assert "def " in solution.inner_text() or "class " in solution.inner_text()
+
+
+@each_chapter
+def test_answers_to_predictions_are_folded_and_open_by_keyboard(book, visit, name):
+    page = visit().open(book / f"{name}.html")
+    folds = page.locator("details.course-fold-output, details:has(> summary:text-is('What you saw'))")
+    assert folds.count() >= 2
+    for fold in folds.all():
+        assert not fold.evaluate("fold => fold.open")
+        inside = fold.locator(":scope > :not(summary)").first
+        assert not inside.is_visible()
+        summary = fold.locator("summary").first
+        closed = summary.inner_text()
+        summary.focus()
+        page.keyboard.press("Enter")
+        assert inside.is_visible()
+        assert summary.inner_text() == closed.replace("Show", "Hide")
+
+
+@each_chapter
+def test_an_exercise_leads_to_where_it_can_be_solved(book, visit, name):
+    page = visit().open(book / f"{name}.html")
+    assert page.locator(".course-solve").count() == page.locator("h3:has-text('Exercise: ')").count() >= 4
+    assert "run the cell again" not in page.locator("article").inner_text()
+    notebook, archive, how = (
+        link.get_attribute("href") for link in page.locator(".course-solve").first.locator("a").all()[:3]
+    )
+    folder = (book / name).parent
+    assert (folder / notebook).read_bytes() == (ROOT / f"{name}.ipynb").read_bytes()
+    with zipfile.ZipFile(folder / archive) as packed:
+        assert any(file.endswith(".whl") for file in packed.namelist())
+        assert any(file.endswith(Path(notebook).name) for file in packed.namelist())
+    page.goto((folder / how).resolve().as_uri().replace("%23", "#"))
+    assert page.locator(f"#{how.partition('#')[2]}").count() == 1
+
+
+@each_chapter
+def test_a_chapter_has_its_number_wherever_it_is_named(book, visit, name):
+    page = visit().open(book / f"{name}.html")
+    title = page.locator("h1:visible").first.inner_text().rstrip("#").strip()
+    assert re.fullmatch(rf"{Path(name).name[:2]} · \S.*", title)
+    assert page.locator(".bd-sidebar-primary .current.active > a").inner_text().strip() == title
+    others = [
+        link.inner_text()
+        for link in page.locator(".prev-next-footer a[href^='0'], .prev-next-footer a[href^='1']").all()
+    ]
+    assert all(re.search(r"\d\d · \S", words) for words in others)
+
+
+def test_pages_lead_to_no_repository_without_an_address(book):
+    if address.address():
+        pytest.skip("the course has an address")
+    naming = [
+        path.name
+        for path in pages.pages(book)
+        if re.search(r"github\.(com|io)|colab\.research", path.read_text("utf-8"))
+    ]
+    assert naming == []
+
+
+def test_the_first_page_says_its_title_once(book, visit):
+    assert visit().open(book / "book/index.html").title() == "The Transformer, step by step"
+
+
+def test_buttons_of_the_header_show_where_the_keyboard_is(book, visit):
+    page = visit(viewport={"width": 390, "height": 844}).open(book / f"{CHAPTERS[0]}.html")
+    seen = {}
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        inside = page.evaluate(
+            "() => { const at = document.activeElement, style = getComputedStyle(at);"
+            " return at.closest('.bd-header-article')"
+            " && [at.className, style.outlineStyle, parseFloat(style.outlineWidth)]; }"
+        )
+        if inside:
+            seen[inside[0]] = inside[1:]
+    assert len(seen) >= 5
+    assert all(style == "solid" and width >= 3 for style, width in seen.values()), seen
+
+
+def test_the_drawer_closes_after_a_choice(book, visit):
+    page = visit(viewport={"width": 390, "height": 844}).open(book / f"{CHAPTERS[0]}.html")
+    page.locator("button.secondary-toggle").click()
+    link = page.locator("dialog[open] a[href^='#']:visible").nth(2)
+    target = link.get_attribute("href")
+    link.click()
+    page.wait_for_function("!document.querySelector('dialog[open]')")
+    assert page.url.endswith(target)
+    page.locator("button.secondary-toggle").click()
+    assert page.locator("dialog[open] a[href^='#']:visible").count() > 2, "it opens again"
+
+
+def test_paper_shows_what_a_page_folds_but_no_solutions(book, visit):
+    page = visit().open(book / f"{CHAPTERS[0]}.html")
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details.course-fold-output:not([open])").count() == 0
+    assert page.locator("summary:text-is('What you saw')").count()
+    assert not any(fold.is_visible() for fold in page.locator(".course-solution details, .course-fold-code").all())
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details.course-fold-output[open]").count() == 0
 
 
 def test_search_works_without_a_server(book, visit):

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
+import nbformat
 import pytest
 import torch
 import yaml
@@ -22,7 +23,9 @@ from torch.nn import functional as F
 from course_lib.exercises import registry
 from course_lib.figures import heatmap
 from course_lib.figures.page import css
+from tools.cells import from_text
 from tools.environment import ROOT
+from tools.form import text_of
 
 BOOK = ROOT / "book"
 sys.path.insert(0, str(BOOK / "_ext"))
@@ -89,6 +92,7 @@ def alerts(tmp_path_factory) -> BeautifulSoup:
     (folder / "index.md").write_text(ALERTS, encoding="utf-8")
     settings = {
         "extensions": ["myst_parser", "alerts"],
+        "source_suffix": {".rst": "restructuredtext"},  # Sphinx would change its own default, for the next one too
         "myst_enable_extensions": ["dollarmath"],
         "myst_heading_anchors": 2,
     }
@@ -130,6 +134,149 @@ def test_other_quotes_stay_quotes(alerts):
     ]
 
 
+# Cells
+
+CELLS = """%% markdown title
+# 05 · Masks
+
+두 문장 and `코드`.
+
+<details><summary>What you saw</summary>
+
+Two **bold** words, $x^2$ and
+
+* a list.
+
+</details>
+
+%% code shown
+1 + 1
+
+%% code answer hide-output
+print("forty-two")
+
+%% code figure hide-input
+from IPython.display import HTML
+HTML("<p>a drawing</p>")
+
+%% code both hide-input hide-output
+print("both")
+
+%% code asks hide-input
+quiz("masks.x")
+
+%% code stub
+check("masks.causal", my_mask)
+"""
+WAITING = '<div class="course-result" role="status"><p>masks.causal: not attempted yet. Run the cell again.</p></div>'
+PASSED = '<div class="course-result" role="status"><p>masks.causal: passed.</p></div>'
+
+
+def cells_page(folder: Path, url: str = "", result: str = WAITING) -> BeautifulSoup:
+    """One chapter of such cells, built by Sphinx in the book's theme."""
+    (folder / "chapters").mkdir(parents=True)
+    (folder / "book").mkdir()
+    nb = from_text(CELLS)
+    outputs = {"shown": "2", "answer": "forty-two", "figure": "<p>a drawing</p>", "both": "both"}
+    outputs |= {"asks": "<p>a question</p>", "stub": result}
+    for cell in nb.cells[1:]:
+        kind = "text/html" if outputs[cell.id].startswith("<") else "text/plain"
+        cell.outputs = [nbformat.v4.new_output("display_data", data={kind: outputs[cell.id]})]
+    (folder / "chapters" / "05_masks.ipynb").write_text(text_of(nb), encoding="utf-8")
+    (folder / "book" / "how_to_use.md").write_text("# How\n\n## Run it on your machine\n", encoding="utf-8")
+    (folder / "index.md").write_text(
+        "# Home\n\n```{toctree}\nchapters/05_masks\nbook/how_to_use\n```\n", encoding="utf-8"
+    )
+    options = {"repository_url": url, "launch_buttons": {"colab_url": "https://colab.research.google.com"}}
+    settings = {
+        "extensions": ["myst_nb", "public_address", "notebook_cells", "korean"],
+        "source_suffix": {".rst": "restructuredtext"},
+        "html_theme": "sphinx_book_theme",
+        "html_theme_options": options,
+        "nb_execution_mode": "off",
+        "myst_enable_extensions": ["dollarmath"],
+        "myst_heading_anchors": 2,
+    }
+    with docutils_namespace():
+        said = (folder / "warnings").open("w+")
+        app = Sphinx(folder, None, folder / "out", folder / "trees", "html", settings, status=None, warning=said)
+        app.build()
+    page = (folder / "out" / "chapters" / "05_masks.html").read_text(encoding="utf-8")
+    return BeautifulSoup(page, "html.parser")
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory) -> BeautifulSoup:
+    return cells_page(tmp_path_factory.mktemp("cells"))
+
+
+def test_tags_fold_the_code_and_what_it_prints(cells):
+    folds = [
+        (" ".join(fold.summary.get_text(" ").split()), fold.find_parent(class_="cell"))
+        for fold in cells.select(".course-fold")
+    ]
+    assert [words for words, _ in folds] == [
+        "Show Hide the output",
+        "Show Hide the code",
+        "Show Hide the code",
+        "Show Hide the output",
+    ]
+    answer, figure = folds[0][1], folds[1][1]
+    assert "forty-two" in answer.select_one("details .cell_output").get_text()
+    assert not answer.select("details .cell_input")
+    assert "HTML(" in figure.select_one("details .cell_input").get_text()
+    assert not figure.select("details .cell_output")
+    assert not cells.select("details[open], details.hide"), "closed at first, in the book's own form alone"
+
+
+def test_code_that_asks_a_question_is_left_out(cells):
+    assert "quiz(" not in cells.select_one("article").get_text()
+    assert "a question" in cells.get_text()
+
+
+def test_markdown_inside_of_a_fold_is_rendered(cells):
+    fold = next(d for d in cells("details") if d.summary.get_text() == "What you saw")
+    assert fold.strong.get_text() == "bold"
+    assert fold.select_one("li").get_text().strip() == "a list."
+    assert fold.select_one(".math")
+
+
+def test_an_exercise_says_where_it_can_be_solved(cells):
+    line = cells.select_one(".course-solve")
+    assert "not attempted" not in cells.get_text()
+    assert [link["href"] for link in line("a")] == [
+        "../_sources/chapters/05_masks.ipynb",
+        "../_downloads/transformer-course.zip",
+        "../book/how_to_use.html#run-it-on-your-machine",
+    ]
+
+
+def test_without_an_address_nothing_leads_to_a_repository(cells):
+    assert not re.findall(r"github\.com|colab", str(cells.select_one("header.bd-header, .bd-header-article")))
+    assert "colab" not in str(cells.select_one("article"))
+
+
+def test_with_an_address_an_exercise_opens_in_colab(tmp_path):
+    page = cells_page(tmp_path, url="https://github.com/someone/their-fork")
+    colab = "https://colab.research.google.com/github/someone/their-fork/blob/main/chapters/05_masks.ipynb"
+    assert page.select_one(".course-solve")("a")[-1]["href"] == colab
+    header = str(page.select_one(".bd-header-article"))
+    assert colab in header.replace("master", "main")
+    assert "https://github.com/someone/their-fork" in header
+
+
+def test_a_check_that_says_more_stays_as_it_is(tmp_path):
+    page = cells_page(tmp_path, result=PASSED)
+    assert not page.select(".course-solve")
+    assert "masks.causal: passed." in page.get_text()
+
+
+def test_korean_words_are_marked(cells):
+    marked = [span.get_text() for span in cells.select("article [lang=ko]")]
+    assert marked[0] == "두 문장"
+    assert "and" not in "".join(marked)
+
+
 # The map
 
 
@@ -166,6 +313,13 @@ def test_the_picture_stands_alone_too():
     assert not re.search(r"https?://(?!www\.w3\.org)", SVG)
 
 
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_is_called_the_same_everywhere(name):
+    nb = json.loads((ROOT / "chapters" / f"{name}.ipynb").read_text(encoding="utf-8"))
+    title = next("".join(cell["source"]).split("\n")[0] for cell in nb["cells"] if cell["cell_type"] == "markdown")
+    assert title == f"# {page_map.title_of(Environment(), name)}"
+
+
 def test_an_unknown_chapter_is_refused():
     with pytest.raises(ValueError, match=re.escape("expected a chapter of book/chapters.yml, got '21_future'")):
         page_map.title_of(Environment(), "21_future")
@@ -198,7 +352,7 @@ def test_pitfalls_have_ids_of_their_own():
 
 def test_the_page_shows_the_pitfalls_of_chapters_that_exist():
     text = page_data.pitfalls(Environment(chapters=("05_masks",)))
-    assert text.startswith("## Masks")
+    assert text.startswith("## 05 · Masks")
     assert text.count("\n### ") == sum(row["chapter"] == "05_masks" for row in ROWS)
     assert "02_attention" not in text
     assert page_data.pitfalls(Environment()) == ""
@@ -222,7 +376,7 @@ def test_results_without_a_file(tmp_path):
 def test_results_show_what_chapters_cost(tmp_path):
     costs = {"seconds": 6.3, "memory_mb": 387, "cores": 2, "python": "3.11", "torch": "2.13.0"}
     text = results(tmp_path, chapters={"05_masks": costs, "06_image_attention": costs})
-    assert "| [Masks](/chapters/05_masks.ipynb) | 6.3 | 387 | 3.11 | 2.13.0 |" in text
+    assert "| [05 · Masks](/chapters/05_masks.ipynb) | 6.3 | 387 | 3.11 | 2.13.0 |" in text
     assert "image" not in text, "a chapter that is not in the book has no row"
 
 

@@ -8,6 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tools.bundle import bundle
 from tools.environment import ROOT, environment
 from tools.form import ANSI
 
@@ -24,6 +25,8 @@ def build(source: Path = ROOT, output: Path = ROOT) -> tuple[Path, str]:
         )
     page = html / "index.html"
     failed = done.returncode != 0 or not page.exists()
+    if source == ROOT and not failed:
+        bundle(html / "_downloads")  # where the pages lead whoever wants to run them
     return page, ANSI.sub("", done.stdout) or "the build ended without a page" if failed else ""
 
 

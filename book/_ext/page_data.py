@@ -32,15 +32,15 @@ def pitfalls(env: BuildEnvironment) -> str:
     for chapter in dict.fromkeys(row["chapter"] for row in rows):
         if exists(env, chapter):
             lines += [f"## {title_of(env, chapter)}", ""]
-            lines += [pitfall(row) for row in rows if row["chapter"] == chapter]
+            lines += [pitfall(row, title_of(env, chapter)) for row in rows if row["chapter"] == chapter]
     return "\n".join(lines)
 
 
-def pitfall(row: dict) -> str:
-    """The Markdown of one row."""
+def pitfall(row: dict, title: str) -> str:
+    """The Markdown of one row; `title` is its chapter's."""
     check = f' `check("{row["exercise"]}", …)` recognizes it.' if "exercise" in row else ""
     section = row.get("section", "pitfalls-measured")
-    chapter = f"[chapter {row['chapter'][:2]}](/chapters/{row['chapter']}.ipynb#{section})"
+    chapter = f"[{title}](/chapters/{row['chapter']}.ipynb#{section})"
     return f"""(pitfall-{row["id"]})=
 ### {row["mistake"]}
 

@@ -29,11 +29,11 @@ def chapters(env: BuildEnvironment) -> list[dict]:
 
 
 def title_of(env: BuildEnvironment, chapter: str) -> str:
-    """The chapter's title as book/chapters.yml states it."""
+    """What the chapter is called everywhere: its number, and its name as book/chapters.yml states it."""
     titles = {name: entry["title"] for part in chapters(env) for name, entry in part["chapters"].items()}
     if chapter not in titles:
         raise ValueError(f"expected a chapter of book/chapters.yml, got {chapter!r}: use one of {', '.join(titles)}")
-    return titles[chapter]
+    return f"{chapter[:2]} · {titles[chapter]}"
 
 
 def linked(svg: str, address: dict[str, str]) -> str:
@@ -72,9 +72,11 @@ class Chapters(SphinxDirective):
         for part in chapters(self.env):
             lines += [f"**{part['part']}**", ""]
             for name, entry in part["chapters"].items():
+                title = title_of(self.env, name)
                 here = exists(self.env, name)
-                title = f"[{entry['title']}](/chapters/{name}.ipynb)" if here else f"{entry['title']} *(planned)*"
-                lines.append(f"* {name[:2]} · {title}. {entry['about']}")
+                lines.append(
+                    f"* {f'[{title}](/chapters/{name}.ipynb)' if here else f'{title} *(planned)*'}. {entry['about']}"
+                )
             lines.append("")
         box = nodes.container(classes=["course-chapters"])
         self.state.nested_parse(StringList(lines, source=self.env.docname), 0, box)
@@ -82,14 +84,14 @@ class Chapters(SphinxDirective):
 
 
 class ChapterRole(SphinxRole):
-    """`{chapter}`05_masks``: the chapter's number, linked where the chapter exists."""
+    """`{chapter}`05_masks``: a link to 05 · Masks; "chapter 05" where it does not exist yet."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        title, number = title_of(self.env, self.text), self.text[:2]
+        title = title_of(self.env, self.text)
         if not exists(self.env, self.text):
-            return [nodes.Text(number)], []
+            return [nodes.Text(f"chapter {self.text[:2]}")], []
         target = self.env.app.builder.get_relative_uri(self.env.docname, f"chapters/{self.text}")
-        return [nodes.reference("", number, refuri=target, reftitle=title, internal=True)], []
+        return [nodes.reference("", title, refuri=target, internal=True)], []
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

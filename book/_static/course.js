@@ -3,13 +3,25 @@
 // A page opened from a folder may not read other pages: search shows their titles, without the lines around a hit.
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 
-// Paper is light.
-let screenTheme;
+// Paper is light, and shows what a page keeps folded: all but code that was folded, questions and solutions.
+const KEPT = ".course-fold-code, .course-solution details, .course-quiz details";
+let screenTheme, unfolded = [];
 window.addEventListener("beforeprint", () => {
+  unfolded = [...document.querySelectorAll(".bd-article details:not([open])")].filter((fold) => !fold.matches(KEPT));
+  for (const fold of unfolded) fold.open = true;
   screenTheme = document.documentElement.dataset.theme;
   document.documentElement.dataset.theme = "light";
 });
-window.addEventListener("afterprint", () => { document.documentElement.dataset.theme = screenTheme; });
+window.addEventListener("afterprint", () => {
+  for (const fold of unfolded) fold.open = false;
+  document.documentElement.dataset.theme = screenTheme;
+});
+
+// A drawer has done its work when a section of this page is chosen in it.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("dialog[open] a[href^='#']");
+  if (link) link.closest("dialog").close();
+});
 
 document.addEventListener("DOMContentLoaded", () => {
   for (const place of document.querySelectorAll("[data-course-filter]")) filter(place);

@@ -1,0 +1,82 @@
+"""Sphinx extension: what a page makes of a notebook's cells.
+
+* `hide-input` and `hide-output` fold the code or what it prints, as every other fold of the book is folded. The code
+  that only asks a question or shows a solution is left out.
+* Nothing can be run in a page: where an exercise waits for an answer, a line says where it can be solved.
+"""
+
+from html import escape
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+PARTS = {"cell_code_source": ("input", "code"), "cell_code_output": ("output", "output")}
+ASKS = ("quiz(", "warm_up(", "show_solution(")
+HOW = "book/how_to_use"
+BUNDLE = "_downloads/transformer-course.zip"  # tools/book.py puts it there
+
+
+class FoldCells(SphinxPostTransform):
+    """Fold what the tags of a cell ask for, before MyST-NB does it in its own way."""
+
+    default_priority = 198
+    formats = ("html",)
+
+    def run(self, **kwargs: object) -> None:
+        for cell in list(self.document.findall(nodes.container)):
+            mode = cell.get("hide_mode") if cell.get("nb_element") == "cell_code" else None
+            for part in list(cell.children) if mode else ():
+                which, word = PARTS.get(part.get("nb_element"), ("", ""))
+                if which == "input" and which in mode and part.astext().startswith(ASKS):
+                    cell.remove(part)
+                elif which and which in mode:
+                    cell.replace(part, [_html(_opening(word)), part, _html("</details>")])
+            if mode:
+                cell["hide_mode"] = None
+
+
+def _opening(word: str) -> str:
+    verbs = '<span class="course-closed">Show</span><span class="course-open">Hide</span>'
+    return f'<details class="course-fold course-fold-{word}"><summary>{verbs} the {word}</summary>'
+
+
+class WhereToSolve(SphinxPostTransform):
+    """Put that line in the place of a check's "not attempted yet"."""
+
+    default_priority = 198
+    formats = ("html",)
+
+    def run(self, **kwargs: object) -> None:
+        for node in list(self.document.findall(nodes.raw)):
+            if 'class="course-result"' in node.astext() and "not attempted" in node.astext():
+                node.replace_self(_html(f'<p class="course-solve">{self._line()}</p>'))
+
+    def _line(self) -> str:
+        page = self.env.docname
+        root = "../" * page.count("/")
+        links = [
+            f"Solve it in a notebook: download {_link(f'{root}_sources/{page}.ipynb', 'this one')} or "
+            f"{_link(root + BUNDLE, 'all of them, with the library')}",
+            _link(f"{self.app.builder.get_relative_uri(page, HOW)}#run-it-on-your-machine", "how to run them"),
+        ]
+        options = self.config.html_theme_options
+        if options.get("repository_url") and options.get("launch_buttons", {}).get("colab_url"):
+            repository = options["repository_url"].removeprefix("https://github.com/")
+            where = f"{repository}/blob/{options.get('repository_branch') or 'main'}/{page}.ipynb"
+            links.append(_link(f"{options['launch_buttons']['colab_url']}/github/{where}", "open it in Colab"))
+        return " · ".join(links)
+
+
+def _link(address: str, words: str) -> str:
+    return f'<a href="{escape(address)}">{words}</a>'
+
+
+def _html(text: str) -> nodes.raw:
+    return nodes.raw("", text, format="html")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_post_transform(FoldCells)
+    app.add_post_transform(WhereToSolve)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
