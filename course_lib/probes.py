@@ -4,9 +4,10 @@ They take any function from ids (or vectors) to outputs: your model, half of it,
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -17,33 +18,38 @@ from course_lib.tokens import PAD
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a probe found: it is true when all is well, and prints as a sentence.
+    """What a probe found: true when all is well; it prints as a sentence.
 
-    >>> verdict = Verdict(False, "output 0 moves when token 1 is edited")
+    >>> verdict = Verdict(False, "two runs differ", "call model.eval() first")
     >>> bool(verdict), verdict
-    (False, FAILED: output 0 moves when token 1 is edited)
+    (False, FAILED: two runs differ
+            call model.eval() first)
     """
 
     passed: bool
-    text: str
+    found: str
+    advice: str = ""
 
     def __bool__(self) -> bool:
         return self.passed
 
     def __repr__(self) -> str:
-        return f"{'passed' if self.passed else 'FAILED'}: {self.text}"
+        advice = f"\n        {self.advice}" if self.advice else ""
+        return f"{'passed' if self.passed else 'FAILED'}: {self.found}{advice}"
 
 
 @torch.no_grad()
 def dependency(
     f: Callable[[Tensor], Tensor],
     x: Tensor,
+    vocab: Iterable[int] | None = None,
 ) -> Float[Tensor, "q_len k_len"]:
-    """How far output q (row) moves when the token at position k (column) is edited.
+    """How far output q (row) moves when token k (column) is edited.
 
-    `x` holds ids (batch, seq_len) or vectors (batch, seq_len, d_model); `f(x)` keeps
-    the first two axes. An id is replaced by another one of the batch, a vector is
-    moved. Run the model in eval mode, or dropout moves everything.
+    `x` holds ids (batch, seq_len) or vectors (batch, seq_len, d_model); `f(x)`
+    keeps the first two axes. A vector is moved; an id is replaced by another of
+    the batch, or by each id of `vocab` in turn. Run the model in eval mode, or
+    dropout moves everything.
 
     >>> x = torch.tensor([[[1.0], [2.0], [4.0]]])
     >>> dependency(lambda x: x.cumsum(dim=1), x).gt(0).int()
@@ -54,15 +60,18 @@ def dependency(
     before = f(x)
     columns = []
     for k in range(x.shape[1]):
-        edited = x.clone()
-        edited[:, k] = _another(x, k)
-        moved = (f(edited) - before).abs().reshape(*x.shape[:2], -1)
-        columns.append(moved.amax(dim=(0, 2)))
+        column = torch.zeros(x.shape[1]).to(before)
+        for token in [_another(x, k)] if vocab is None else vocab:
+            edited = x.clone()
+            edited[:, k] = token
+            moved = (f(edited) - before).abs().reshape(*x.shape[:2], -1)
+            column = column.maximum(moved.amax(dim=(0, 2)))
+        columns.append(column)
     return torch.stack(columns, dim=1)
 
 
 def _another(x: Tensor, k: int) -> Tensor:
-    """Other tokens for position k: the batch's next larger id, or vectors moved."""
+    """What to put at position k: the batch's next id, or the vector moved."""
     if x.is_floating_point():
         return x[:, k] + torch.linspace(1.0, 2.0, x.shape[-1]).to(x)
     ids = x.unique()
@@ -75,25 +84,28 @@ def leak_probe(
     f: Callable[[Tensor], Tensor],
     x: Tensor,
     tolerance: float = 1e-5,
+    vocab: Iterable[int] | None = None,
 ) -> Verdict:
     """Edit token t: no output before t may move.
 
-    A decoder that fails this has seen the answers it learns to predict. `f` and `x` as
-    in `dependency`.
+    A decoder that fails this has seen the targets it learns to predict. `f`,
+    `x`, and `vocab` are as in `dependency`: without `vocab`, the leak of an id
+    that the batch does not hold stays hidden.
 
     >>> leak_probe(lambda x: x.cumsum(dim=1), torch.randn(2, 5, 3))
     passed: no output moves when a later token is edited
     >>> leak_probe(lambda x: x.flip(1), torch.randn(2, 5, 3))
-    FAILED: output 0 moves when token 4 is edited, 4 later: look at the mask of the self-attention
+    FAILED: output 0 moves when token 4 is edited, 4 later
+            look at the mask of the self-attention
     """
     if (trouble := _trouble(f, x, tolerance)) is not None:
         return trouble
-    future = dependency(f, x).triu(diagonal=1)
+    future = dependency(f, x, vocab).triu(diagonal=1)
     if future.max() <= tolerance:
         return Verdict(True, "no output moves when a later token is edited")
     q, k = divmod(int(future.argmax()), future.shape[1])
     found = f"output {q} moves when token {k} is edited, {k - q} later"
-    return Verdict(False, f"{found}: look at the mask of the self-attention")
+    return Verdict(False, found, "look at the mask of the self-attention")
 
 
 @torch.no_grad()
@@ -103,30 +115,45 @@ def pad_probe(
     n_pads: int = 3,
     pad_id: int = PAD,
     tolerance: float = 1e-5,
+    side: Literal["right", "left"] = "right",
 ) -> Verdict:
-    """Append padding: no output at a real token may move.
+    """Append pads: no output at a real token may move.
 
-    Nor may a classifier's output, which has no token axis.
+    Nor may a classifier's output, which has no token axis. With `side="left"`
+    the pads are prepended.
 
-    >>> pad_probe(lambda ids: (ids * (ids != 0)).sum(dim=1), torch.tensor([[5, 6, 7]]))
+    >>> ids = torch.tensor([[5, 6, 7]])
+    >>> pad_probe(lambda ids: (ids * (ids != 0)).sum(dim=1), ids)
     passed: no real output moves when pads are appended
-    >>> pad_probe(lambda ids: ids / ids.shape[1], torch.tensor([[5, 6, 7]]))
-    FAILED: outputs move by up to 1.17 when 3 pads are appended: hide pads as keys, and leave them out of means
+    >>> pad_probe(lambda ids: ids / ids.shape[1], ids)
+    FAILED: outputs move by up to 1.17 when 3 pads are appended
+            hide pads as keys, and leave them out of means
     """
-    padded = torch.cat([ids, ids.new_full((len(ids), n_pads), pad_id)], dim=1)
+    if side not in ("right", "left"):
+        got = f"expected side='right' or 'left', got {side!r}"
+        raise ValueError(f"{got}: name the end that gets the pads")
+    pads = ids.new_full((len(ids), n_pads), pad_id)
+    padded = torch.cat([ids, pads] if side == "right" else [pads, ids], dim=1)
     for x in (ids, padded):
         if (trouble := _trouble(f, x, tolerance)) is not None:
             return trouble
     before, after = f(ids), f(padded)
     if after.shape != before.shape:
-        after = after[:, : before.shape[1]]
+        start = 0 if side == "right" else n_pads
+        after = after[:, start : start + ids.shape[1]]
     moved = (after - before).abs()
     if moved.shape[:2] == ids.shape:
         moved = moved[ids != pad_id]
+    added = "appended" if side == "right" else "prepended"
     if moved.max() <= tolerance:
-        return Verdict(True, "no real output moves when pads are appended")
-    found = f"outputs move by up to {moved.max():.2f} when {n_pads} pads are appended"
-    return Verdict(False, f"{found}: hide pads as keys, and leave them out of means")
+        return Verdict(True, f"no real output moves when pads are {added}")
+    repair = {
+        "right": "leave them out of means",
+        "left": "count positions from the first real token",
+    }
+    found = f"outputs move by up to {moved.max():.2f}"
+    advice = f"hide pads as keys, and {repair[side]}"
+    return Verdict(False, f"{found} when {n_pads} pads are {added}", advice)
 
 
 @torch.no_grad()
@@ -135,40 +162,50 @@ def _trouble(
     x: Tensor,
     tolerance: float,
 ) -> Verdict | None:
-    """What makes a comparison meaningless: outputs not finite, or not the same twice."""
+    """What spoils a comparison: outputs not finite, or not the same twice."""
     first, second = f(x), f(x)
     if not first.isfinite().all():
         found = "an output is not a finite number"
-        return Verdict(False, f"{found}: does a token have nothing to attend to?")
+        return Verdict(False, found, "does a token have nothing to attend to?")
     if ((first - second).abs() > tolerance).any():
         found = "two runs on the same input differ"
-        return Verdict(False, f"{found}: call model.eval() first, to switch dropout off")
+        advice = "call model.eval() first, to switch dropout off"
+        return Verdict(False, found, advice)
     return None
 
 
-def random_token_floor(loss: float, n_words: int, tolerance: float = 0.05) -> Verdict:
-    """Train on *fresh* uniform random tokens: a loss below ln V proves a leak.
+def random_token_floor(
+    loss: float,
+    n_words: int,
+    tolerance: float = 0.05,
+) -> Verdict:
+    """Train on *fresh* uniform random tokens: a loss below ln V shows a leak.
 
-    Nobody can predict them. `loss` is the mean cross-entropy per token in nats,
-    `n_words` the number V of different random words (without the special tokens). Too
-    few tokens repeated too often can be learned by heart: draw new ones every time.
+    No honest model can predict them. `loss` is the mean cross-entropy per token
+    in nats, `n_words` the number V of different random words (without special
+    tokens). A few tokens repeated often can be learned by heart: draw new ones
+    every time. `tolerance` allows for chance in the mean over few tokens.
 
     >>> random_token_floor(2.31, n_words=10)
     passed: loss 2.31 is not below the floor ln 10 = 2.30
     >>> random_token_floor(0.19, n_words=10)
-    FAILED: loss 0.19 is below the floor ln 10 = 2.30: the model sees the answer: mask off by one, labels not shifted?
+    FAILED: loss 0.19 is below the floor ln 10 = 2.30
+            the model sees the target: mask off by one, labels not shifted?
     """
     if n_words < 1:
-        raise ValueError(f"expected n_words of at least 1, got {n_words}: count the different random words")
+        got = f"expected n_words of at least 1, got {n_words}"
+        raise ValueError(f"{got}: count the different random words")
     floor = math.log(n_words)
     numbers = f"the floor ln {n_words} = {floor:.2f}"
     if not math.isfinite(loss):
-        return Verdict(False, f"loss {loss} says nothing about {numbers}: train without NaN first")
+        found = f"loss {loss} says nothing about {numbers}"
+        return Verdict(False, found, "train without NaN first")
     if loss >= floor - tolerance:
         by_chance = " by more than chance" if loss < floor else ""
-        return Verdict(True, f"loss {loss:.2f} is not below {numbers}{by_chance}")
-    cause = "the model sees the answer: mask off by one, labels not shifted?"
-    return Verdict(False, f"loss {loss:.2f} is below {numbers}: {cause}")
+        found = f"loss {loss:.2f} is not below {numbers}"
+        return Verdict(True, found + by_chance)
+    advice = "the model sees the target: mask off by one, labels not shifted?"
+    return Verdict(False, f"loss {loss:.2f} is below {numbers}", advice)
 
 
 @contextmanager

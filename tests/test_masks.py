@@ -38,10 +38,6 @@ def test_causal_mask_keeps_the_diagonal_and_every_row_sees_something():
     assert causal_mask(7).sum(dim=1).tolist() == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_causal_mask_lies_on_the_device_asked_for():
-    assert causal_mask(3, torch.device("meta")).device.type == "meta"
-
-
 # padding_mask
 
 

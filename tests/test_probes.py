@@ -1,5 +1,6 @@
 """The probes: they pass sound models, and each planted bug is found with its own sentence."""
 
+import inspect
 import math
 
 import pytest
@@ -10,7 +11,7 @@ from course_lib import decoder as decoder_module
 from course_lib.encoder import Classifier, Encoder
 from course_lib.masks import causal_mask, padding_mask
 from course_lib.positional_encoding import InputEmbedding, SinusoidalPositions
-from course_lib.probes import dependency, leak_probe, pad_probe, random_token_floor, record_attention
+from course_lib.probes import Verdict, dependency, leak_probe, pad_probe, random_token_floor, record_attention
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.transformer import Transformer, TransformerConfig
 
@@ -48,10 +49,11 @@ def test_an_encoder_leaks_by_design():
 def test_a_mask_off_by_one_is_found(diagonal, monkeypatch):
     model = transformer()
     wrong = torch.ones(4, 4, dtype=torch.bool).tril(diagonal)
-    monkeypatch.setattr("course_lib.transformer.causal_mask", lambda n, device=None: wrong)
+    monkeypatch.setattr("course_lib.transformer.causal_mask", lambda n: wrong)
     verdict = leak_probe(lambda tgt_in: model(SRC, tgt_in), TGT)
     assert not verdict
-    assert verdict.text.endswith("later: look at the mask of the self-attention")
+    assert verdict.found.endswith("later")
+    assert verdict.advice == "look at the mask of the self-attention"
 
 
 def test_an_unmasked_source_is_found(monkeypatch):
@@ -61,17 +63,60 @@ def test_an_unmasked_source_is_found(monkeypatch):
     )
     verdict = pad_probe(model.encode, SRC)
     assert not verdict
-    assert "when 3 pads are appended: hide pads as keys, and leave them out of means" in str(verdict)
+    assert verdict.found.endswith("when 3 pads are appended")
+    assert verdict.advice == "hide pads as keys, and leave them out of means"
+
+
+def test_a_leak_of_one_id_needs_the_whole_vocabulary():
+    def everyone_sees_id_3(ids):
+        mask = causal_mask(ids.shape[1]) | (ids == 3)[:, None, :]
+        return (mask * ids[:, None, :]).sum(dim=-1).float()
+
+    ids = torch.tensor([[5, 6, 7, 8]])
+    assert leak_probe(everyone_sees_id_3, ids)
+    verdict = leak_probe(everyone_sees_id_3, ids, vocab=range(11))
+    assert str(verdict).startswith("FAILED: output 0 moves when token 1 is edited, 1 later")
+    assert leak_probe(lambda ids: ids.cumsum(dim=1).float(), ids, vocab=range(11))
+
+
+def test_the_largest_move_over_the_vocabulary_counts():
+    moved = dependency(lambda ids: ids.float(), torch.tensor([[5, 6]]), vocab=(4, 9, 7))
+    assert moved.tolist() == [[4.0, 0.0], [0.0, 3.0]]
+
+
+def test_pads_on_the_left_need_the_mask_and_the_positions():
+    def model(counted, masked):
+        def f(ids):
+            real = ids != 0
+            positions = (real.cumsum(dim=1) - 1).clamp(min=0) if counted else torch.arange(ids.shape[1])
+            visible = real if masked else torch.ones_like(real)
+            return (ids * visible + visible).cumsum(dim=1) + 10.0 * positions
+
+        return f
+
+    ids = torch.tensor([[5, 6, 7], [8, 0, 0]])
+    verdicts = {(c, m): pad_probe(model(c, m), ids, side="left") for c in (True, False) for m in (True, False)}
+    assert [key for key, verdict in verdicts.items() if verdict] == [(True, True)]
+    assert str(verdicts[True, True]) == "passed: no real output moves when pads are prepended"
+    assert str(verdicts[False, True]) == (
+        "FAILED: outputs move by up to 30.00 when 3 pads are prepended\n"
+        "        hide pads as keys, and count positions from the first real token"
+    )
+    assert pad_probe(model(False, True), ids), "appended pads shift nothing"
+    assert pad_probe(lambda ids: ids.sum(dim=1), ids, side="left"), "a classifier has no token axis"
+    unchecked = inspect.unwrap(pad_probe)  # the type checks of the tests would object first
+    with pytest.raises(ValueError, match="expected side='right' or 'left', got 'both'"):
+        unchecked(model(True, True), ids, side="both")
 
 
 def test_dropout_and_nan_are_named_first():
     model = transformer().train()
-    message = "two runs on the same input differ: call model.eval() first, to switch dropout off"
-    assert leak_probe(lambda tgt_in: model(SRC, tgt_in), TGT).text == message
-    assert pad_probe(model.encode, SRC).text == message
-    nothing_to_see = "an output is not a finite number: does a token have nothing to attend to?"
-    assert leak_probe(lambda ids: ids * math.nan, TGT).text == nothing_to_see
-    assert pad_probe(lambda ids: ids * (math.nan if ids.shape[1] > 5 else 1.0), SRC).text == nothing_to_see
+    twice = Verdict(False, "two runs on the same input differ", "call model.eval() first, to switch dropout off")
+    assert leak_probe(lambda tgt_in: model(SRC, tgt_in), TGT) == twice
+    assert pad_probe(model.encode, SRC) == twice
+    nothing_to_see = Verdict(False, "an output is not a finite number", "does a token have nothing to attend to?")
+    assert leak_probe(lambda ids: ids * math.nan, TGT) == nothing_to_see
+    assert pad_probe(lambda ids: ids * (math.nan if ids.shape[1] > 5 else 1.0), SRC) == nothing_to_see
 
 
 def test_dependency_is_the_mask():
@@ -117,8 +162,8 @@ def test_the_floor():
     verdict = random_token_floor(0.194, 10)
     assert not verdict
     assert str(verdict) == (
-        "FAILED: loss 0.19 is below the floor ln 10 = 2.30: "
-        "the model sees the answer: mask off by one, labels not shifted?"
+        "FAILED: loss 0.19 is below the floor ln 10 = 2.30\n"
+        "        the model sees the target: mask off by one, labels not shifted?"
     )
 
 

@@ -333,4 +333,30 @@ QUESTIONS = [
             ),
         ],
     ),
+    Question(
+        id="masks.predict_left",
+        text="Which of the four masks pass the leak probe, the pad probe on the right, and the pad probe on the left?",
+        options=[
+            Option(
+                "both masks together, because each hides what the other one shows",
+                False,
+                "Together they hide the future and the pads. But is a mask all that pads on the left change?",
+            ),
+            Option(
+                "the causal mask and both masks together",
+                False,
+                "With pads on the left the causal mask alone shows each word the pads that come before it.",
+            ),
+            Option(
+                "none of the four",
+                True,
+                "Pads on the left also push the words to other positions, and no mask can move them back.",
+            ),
+            Option(
+                "the padding mask alone, since all pads are hidden by it",
+                False,
+                "It hides every pad and shows the whole future, so the leak probe fails.",
+            ),
+        ],
+    ),
 ]

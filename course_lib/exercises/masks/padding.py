@@ -62,7 +62,8 @@ EXERCISE = Exercise(
         Mistake(
             "above-the-pad-id",
             lambda ids, pad_id=PAD: (ids > pad_id)[:, None, None, :],
-            "Ids below `pad_id` are hidden, and they are words too. Which ids are *different* from the pad?",
+            "Ids below `pad_id` are words too. You ask which ids are *larger* than the pad; which are *different* "
+            "from it?",
         ),
         Mistake(
             "two-axes",
@@ -102,8 +103,8 @@ EXERCISE = Exercise(
         Mistake(
             "trusts-the-length",
             _by_length,
-            "As many keys are kept from the left as there are real tokens: right only when all pads stand at the end. "
-            "Ask every token by itself.",
+            "You count the real tokens and keep as many from the left: right only when all pads stand at the end. Ask "
+            "every token by itself.",
         ),
         Mistake(
             "stops-at-the-first-pad",
