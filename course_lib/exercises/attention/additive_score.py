@@ -102,32 +102,33 @@ EXERCISE = Exercise(
         Mistake(
             "product-instead-of-sum",
             _additive(lambda q, k: torch.tanh(q * k)),
-            "You multiply query and key. The additive score *adds* the two projections (hence its name).",
+            "The projections come out multiplied. The additive score *adds* the two (hence its name).",
         ),
         Mistake(
             "difference-instead-of-sum",
             _additive(lambda q, k: torch.tanh(q - k)),
-            "You subtract the key. The formula adds the two; `w_k` can learn the sign by itself.",
+            "The key comes out subtracted. The formula adds the two; `w_k` can learn the sign by itself.",
         ),
         Mistake(
             "sigmoid",
             _additive(lambda q, k: torch.sigmoid(q + k)),
-            "You use a sigmoid where the formula has a tanh: one lies between 0 and 1, the other between −1 and 1.",
+            "Where the formula has a tanh, your result has a sigmoid: one lies between −1 and 1, the other between 0 "
+            "and 1.",
         ),
         Mistake(
             "relu",
             _additive(lambda q, k: torch.relu(q + k)),
-            "You use a ReLU where the formula has a tanh.",
+            "Where the formula has a tanh, your result has a ReLU.",
         ),
         Mistake(
             "v-forgotten",
             _additive(_tanh_of_sum, lambda c, v: c.sum(dim=-1)),
-            "You add the hidden features up with equal weights. `v` says how much each of them counts.",
+            "The hidden features are added up with equal weights. `v` says how much each of them counts.",
         ),
         Mistake(
             "mean-over-the-hidden-features",
             _additive(_tanh_of_sum, lambda c, v: (c * v).mean(dim=-1)),
-            "You take the mean over the hidden features. The product with `v` is a *sum* over them.",
+            "Your result is divided by the number of hidden features. The product with `v` is a *sum* over them.",
         ),
         Mistake(
             "hidden-features-not-summed",
@@ -152,8 +153,8 @@ EXERCISE = Exercise(
         Mistake(
             "scaled",
             _additive(_tanh_of_sum, lambda c, v: c @ v / math.sqrt(v.shape[0])),
-            "You divide by the root of the hidden width. The additive score is not scaled: its tanh keeps every term "
-            "between −1 and 1 already.",
+            "Your scores come out divided by the root of the hidden width. The formula of the additive score has no "
+            "such division.",
         ),
         Mistake(
             "keys-by-queries",
@@ -190,12 +191,12 @@ EXERCISE = Exercise(
         Mistake(
             "one-matrix-for-both",
             lambda query, key, w_q, w_k, v: torch.tanh((query @ w_q)[:, :, None] + (key @ w_q)[:, None]) @ v,
-            "You project the keys with `w_q`. They have a matrix of their own, `w_k`.",
+            "The keys meet `w_q`. They have a matrix of their own, `w_k`.",
         ),
         Mistake(
             "matrices-swapped",
             lambda query, key, w_q, w_k, v: torch.tanh((query @ w_k)[:, :, None] + (key @ w_q)[:, None]) @ v,
-            "The two matrices have changed places: `w_q` belongs to the queries.",
+            "The queries meet `w_k`. Their own matrix is `w_q`; `w_k` belongs to the keys.",
         ),
         Mistake(
             "matrices-transposed",

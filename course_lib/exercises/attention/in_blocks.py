@@ -224,14 +224,14 @@ EXERCISE = Exercise(
         Mistake(
             "one-maximum-for-all",
             _one_maximum_for_all,
-            "You subtract one maximum, the largest score of all queries. A query whose scores lie far below gets 0 "
-            "divided by 0: each query (row) needs its own maximum.",
+            "A query whose scores lie far below those of another gets 0 divided by 0, as when one maximum is "
+            "subtracted for all. Each query (row) needs its own.",
         ),
         Mistake(
             "mean-of-the-blocks",
             _own_softmax(lambda outputs: outputs.mean(dim=0)),
-            "Each block has a softmax of its own, and you average the blocks. A block full of bad matches then counts "
-            "as much as a block of good ones. What says how much a block deserves?",
+            "Your result is the plain mean of what each block gives by itself. A block full of bad matches then "
+            "counts as much as a block of good ones. What says how much a block deserves?",
         ),
         Mistake(
             "mean-by-block-length",
@@ -254,18 +254,18 @@ EXERCISE = Exercise(
         Mistake(
             "sum-of-the-blocks",
             _own_softmax(lambda outputs: outputs.sum(dim=0)),
-            "Each block has a softmax of its own, and you add the blocks up: the weights of one query sum to the "
+            "Your result is the sum of what each block gives by itself, so that the weights of one query sum to the "
             "number of blocks. Divide once, at the end, by the total of all exponentials.",
         ),
         Mistake(
             "last-block-only",
             _own_softmax(lambda outputs: outputs[-1]),
-            "Only the last block is left in your answer: what came before is overwritten, not added to.",
+            "Only the last block is left in your answer. Does each turn of the loop overwrite what came before?",
         ),
         Mistake(
             "drops-the-last-keys",
             _blocks(keep=_full_blocks_only),
-            "The last block is not full, and you leave it out. All keys count: where does your loop end?",
+            "Where the last block is not full, it is left out. All keys count: where does your loop end?",
         ),
         Mistake(
             "never-shrinks",

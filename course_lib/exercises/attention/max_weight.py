@@ -78,47 +78,48 @@ EXERCISE = Exercise(
         Mistake(
             "never-scales",
             _largest(when=lambda scaled: False),
-            "The argument `scaled` makes no difference: you never divide. With `scaled=True`, divide the scores by "
-            "√d_k before the softmax.",
+            "The argument `scaled` makes no difference: the undivided scores reach the softmax with True as well. Is "
+            "the quotient computed, and kept?",
         ),
         Mistake(
             "always-scales",
             _largest(when=lambda scaled: True),
-            "The argument `scaled` makes no difference: you always divide. With `scaled=False` the scores stay as "
-            "they are.",
+            "The argument `scaled` makes no difference: divided scores reach the softmax with False as well. There "
+            "they stay as they are.",
         ),
         Mistake(
             "the-other-way-round",
             _largest(when=lambda scaled: not scaled),
-            "You scale when `scaled` is False, and not when it is True.",
+            "The scores come out divided when `scaled` is False, and not when it is True.",
         ),
         Mistake(
             "divides-by-d-k",
             _largest(scale=lambda q, k: q.shape[-1]),
-            "You divide by d_k. A sum of d_k terms spreads like √d_k; divided by d_k, they leave no preference.",
+            "Your scores come out divided by d_k. A sum of d_k terms spreads like √d_k; divided by d_k, they leave no "
+            "preference.",
         ),
         Mistake(
             "root-of-the-number-of-keys",
             _largest(scale=lambda q, k: math.sqrt(k.shape[0])),
-            "You divide by the root of the number of keys. How many terms has one score?",
+            "Your scores come out divided by the root of the number of keys. How many terms has one score?",
         ),
         Mistake(
             "root-of-the-number-of-queries",
             _largest(scale=lambda q, k: math.sqrt(q.shape[0])),
-            "You divide by the root of the number of queries. How many terms has one score?",
+            "Your scores come out divided by the root of the number of queries. How many terms has one score?",
         ),
         Mistake(
             "multiplies",
             _largest(scale=lambda q, k: 1 / math.sqrt(q.shape[-1])),
-            "You multiply by √d_k where you should divide: attention becomes *more* decided.",
+            "Your scores come out multiplied by √d_k where they should be divided: attention becomes *more* decided.",
         ),
         Mistake(
             "scales-the-weights",
             lambda query, key, scaled: (
                 (query @ key.mT).softmax(dim=-1).amax(dim=-1).mean() / (math.sqrt(query.shape[-1]) if scaled else 1)
             ),
-            "You divide after the softmax. The scores are to be scaled, before it: afterwards the weights no longer "
-            "sum to 1.",
+            "Your result comes out divided after the softmax. The scores are to be scaled, before it: afterwards the "
+            "weights no longer sum to 1.",
         ),
         Mistake(
             "largest-of-all",
@@ -134,7 +135,8 @@ EXERCISE = Exercise(
         Mistake(
             "max-over-the-queries",
             _largest(pick=lambda w: w.amax(dim=0).mean()),
-            "You take the largest weight of each *key*. Each query (row) has its own: the maximum over the last axis.",
+            "Your result is the mean of the largest weights of each *key*. Each query (row) has its own: the maximum "
+            "over the last axis.",
         ),
         Mistake(
             "mean-instead-of-max",
@@ -144,12 +146,13 @@ EXERCISE = Exercise(
         Mistake(
             "smallest-weight",
             _largest(pick=lambda w: w.amin(dim=-1).mean()),
-            "You take the smallest weight of each query; the largest is asked for.",
+            "Your result is the mean of the smallest weights; the largest are asked for.",
         ),
         Mistake(
             "sum-instead-of-mean",
             _largest(pick=lambda w: w.amax(dim=-1).sum()),
-            "You add the largest weights up. Their mean is asked for: it does not grow with the number of queries.",
+            "Your result is the sum of the largest weights. Their mean is asked for: it does not grow with the number "
+            "of queries.",
         ),
         Mistake(
             "median",
@@ -164,7 +167,8 @@ EXERCISE = Exercise(
         Mistake(
             "place-instead-of-weight",
             _largest(pick=lambda w: w.argmax(dim=-1).double().mean()),
-            "You ask `argmax`, which says *where* the largest weight stands. Its size is asked for: `max` or `amax`.",
+            "Your result says *where* the largest weights stand. Their size is asked for: `amax`, or the `values` of "
+            "`max`.",
         ),
         Mistake(
             "largest-score",
@@ -174,7 +178,7 @@ EXERCISE = Exercise(
         Mistake(
             "softmax-over-the-queries",
             _largest(weigh=lambda s: s.softmax(dim=0)),
-            "Your softmax runs over the queries. Each query shares out 1 among the keys: the last axis.",
+            "The weights come from a softmax over the queries. Each query shares out 1 among the keys: the last axis.",
         ),
         Mistake(
             "softmax-over-the-queries-and-max-of-each-key",
@@ -185,7 +189,7 @@ EXERCISE = Exercise(
         Mistake(
             "softmax-over-everything",
             _largest(weigh=lambda s: s.flatten().softmax(dim=0).view_as(s)),
-            "Your softmax runs over the whole table. Each row has its own.",
+            "The weights of the whole table make 1 together. Each row makes 1 by itself.",
         ),
         Mistake(
             "never-scales-and-largest-of-all",
@@ -195,7 +199,8 @@ EXERCISE = Exercise(
         Mistake(
             "divides-by-d-k-and-largest-of-all",
             _largest(scale=lambda q, k: q.shape[-1], pick=lambda w: w.max()),
-            "Two things: you divide by d_k instead of its root, and the mean over the queries is missing.",
+            "Two things: the scores come out divided by d_k instead of its root, and the mean over the queries is "
+            "missing.",
         ),
     ),
     hints=(

@@ -89,56 +89,72 @@ EXERCISE = Exercise(
         Mistake(
             "divides-by-d-k",
             attend(scale=divided_by_d_k),
-            "You divide by d_k, where the formula has its *root*. The standard deviation of a sum of d_k terms grows "
-            "like √d_k; divided by d_k, the weights come out too even.",
+            "Your scores come out divided by d_k, where the formula has its *root*. The standard deviation of a sum "
+            "of d_k terms grows like √d_k; divided by d_k, the weights come out too even.",
         ),
         Mistake(
             "multiplies-by-root-d-k",
             attend(scale=lambda s, q, k, v: s * math.sqrt(q.shape[-1])),
-            "You *multiply* by √d_k. The spread of the scores must go down, not up.",
+            "Your scores come out *multiplied* by √d_k. Their spread must go down, not up.",
         ),
         Mistake(
             "divides-by-fourth-root",
             attend(scale=lambda s, q, k, v: s / q.shape[-1] ** 0.25),
-            "You divide by the fourth root of d_k. (Half of the scaling belongs to the query and half to the key only "
-            "if you apply it to both.)",
+            "Your scores come out divided by the fourth root of d_k. (Half of the scaling belongs to the query and "
+            "half to the key only if you apply it to both.)",
         ),
         Mistake(
             "divides-by-both",
             attend(scale=lambda s, q, k, v: s / q.shape[-1] ** 1.5),
-            "You divide by √d_k and by d_k, one of them too many.",
+            "Your scores come out divided by √d_k and by d_k, one of them too many.",
         ),
         Mistake(
             "root-of-the-number-of-keys",
             attend(scale=root(lambda q, k, v: k.shape[-2])),
-            "You divide by the root of the number of *keys*. A score is a sum over features: how many terms has it?",
+            "Your scores come out divided by the root of the number of *keys*. A score is a sum over features: how "
+            "many terms has it?",
         ),
         Mistake(
             "root-of-the-number-of-queries",
             attend(scale=root(lambda q, k, v: q.shape[-2])),
-            "You divide by the root of the number of *queries*. A score is a sum over features: how many terms has it?",
+            "Your scores come out divided by the root of the number of *queries*. A score is a sum over features: how "
+            "many terms has it?",
         ),
         Mistake(
             "root-of-d-v",
             attend(scale=root(lambda q, k, v: v.shape[-1])),
-            "You divide by √d_v. The values take no part in the scores: it is the width of query and key that counts.",
+            "Your scores come out divided by √d_v. The values take no part in the scores: it is the width of query "
+            "and key that counts.",
         ),
         Mistake(
             "root-of-the-first-size",
             attend(scale=root(lambda q, k, v: q.shape[0])),
-            "You divide by the root of the *first* size of the query. Its features are the last axis: `shape[-1]`.",
+            "Your scores come out divided by the root of the *first* size of the query. Its features are the last "
+            "axis: `shape[-1]`.",
+        ),
+        Mistake(
+            "root-of-axis-1",
+            attend(scale=root(lambda q, k, v: q.shape[1])),
+            "Your scores come out divided by the root of axis 1 of the query: its width without a batch, its length "
+            "with one. Count from the end, `shape[-1]`.",
+        ),
+        Mistake(
+            "divided-by-eight",
+            attend(scale=lambda s, q, k, v: s / 8.0),
+            "Your scores come out divided by 8 in every case. That is √d_k for d_k = 64 alone: take the width from "
+            "the shape.",
         ),
         Mistake(
             "root-of-all-heads-together",
             attend(scale=root(lambda q, k, v: q.shape[-1] * (q.shape[-3] if q.dim() > 3 else 1))),
-            "With heads, you divide by the root of the width of all heads together (d_model). The scores of one head "
-            "have d_k terms.",
+            "With heads, your scores come out divided by the root of the width of all heads together (d_model). The "
+            "scores of one head have d_k terms.",
         ),
         Mistake(
             "scaled-after-the-softmax",
             _scaled_after_the_softmax,
-            "You divide *after* the softmax. The rows no longer sum to 1, and the softmax was as sharp as before: "
-            "scale the scores.",
+            "Your weights come out divided *after* the softmax. The rows no longer sum to 1, and the softmax was as "
+            "sharp as before: scale the scores.",
         ),
         Mistake(
             "softmax-over-the-queries",
@@ -175,6 +191,11 @@ EXERCISE = Exercise(
             "Your softmax runs over the whole table, so that all its weights together make 1. Each *row* makes 1.",
         ),
         Mistake(
+            "softmax-over-all-sentences",
+            attend(weigh=lambda s: s.flatten().softmax(dim=-1).view_as(s)),
+            "All weights together make 1, with those of all sentences and heads. Each *row* makes 1.",
+        ),
+        Mistake(
             "no-softmax",
             attend(weigh=lambda s: s),
             "The softmax is missing: scores may be negative and do not sum to 1, so the output is no mean.",
@@ -182,8 +203,8 @@ EXERCISE = Exercise(
         Mistake(
             "share-without-exp",
             attend(weigh=share),
-            "You divide the scores by their sum. Some are negative, and the sum may be near 0: the exponential comes "
-            "first.",
+            "Your weights are the scores divided by their sum. Some are negative, and the sum may be near 0: the "
+            "exponential comes first.",
         ),
         Mistake(
             "exp-without-sum",
@@ -193,17 +214,19 @@ EXERCISE = Exercise(
         Mistake(
             "sigmoid",
             attend(weigh=torch.sigmoid),
-            "A sigmoid judges every key alone, so the rows do not sum to 1. Softmax lets the keys compete.",
+            "Your weights judge every key alone, as a sigmoid does, so the rows do not sum to 1. Softmax lets the "
+            "keys compete.",
         ),
         Mistake(
             "softmax-twice",
             attend(weigh=lambda s: s.softmax(dim=-1).softmax(dim=-1)),
-            "Softmax is applied twice: the second one sees numbers between 0 and 1 and makes them nearly equal.",
+            "Your weights are a softmax of a softmax: the second one sees numbers between 0 and 1 and makes them "
+            "nearly equal.",
         ),
         Mistake(
             "log-softmax",
             attend(weigh=lambda s: s.log_softmax(dim=-1)),
-            "The result of `log_softmax` are the logarithms of the weights. The mean needs the weights themselves.",
+            "Your weights are the logarithms of the softmax. The mean needs the weights themselves.",
         ),
         Mistake(
             "unstable-softmax",
@@ -214,7 +237,7 @@ EXERCISE = Exercise(
         Mistake(
             "softmax-at-the-end",
             _softmax_at_the_end,
-            "The softmax stands at the end, around (QKᵀ)V. It belongs to the scores, before the values: values of 7 "
+            "Your output is a softmax of (QKᵀ)V. The softmax belongs to the scores, before the values: values of 7 "
             "must give 7.",
         ),
         Mistake(
@@ -285,24 +308,24 @@ EXERCISE = Exercise(
         Mistake(
             "weights-transposed",
             attend(mix=lambda w, k, v: w.transpose(-2, -1) @ v),
-            "You transpose the weights before the product, so it sums over the queries. With values of ones the "
-            "output must be ones: try it.",
+            "Your output sums over the queries: the weights are turned round before the product. With values of ones "
+            "the output must be ones: try it.",
         ),
         Mistake(
             "mixes-the-keys",
             attend(mix=lambda w, k, v: w @ k),
-            "You mix the *keys*. They are there to be compared; what is handed out are the values.",
+            "Your output is a mean of the *keys*. They are there to be compared; what is handed out are the values.",
         ),
         Mistake(
             "causal-mask",
             attend(weigh=_hides_the_future),
-            "You hide the keys that stand after the query. That is a causal mask (chapter 05); here every query sees "
-            "every key.",
+            "The keys that stand after the query get no weight. That is a causal mask (chapter 05); here every query "
+            "sees every key.",
         ),
         Mistake(
             "hard-choice",
             attend(mix=lambda w, k, v: F.one_hot(w.argmax(dim=-1), w.shape[-1]).to(v.dtype) @ v),
-            "Each query takes the value of its best key alone. The output is the mean of *all* values, by weight.",
+            "Each query gets the value of its best key alone. The output is the mean of *all* values, by weight.",
         ),
         Mistake(
             "weights-first",

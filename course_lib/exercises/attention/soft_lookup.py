@@ -92,24 +92,23 @@ EXERCISE = Exercise(
         Mistake(
             "divided-by-d-k",
             _lookup(lambda q, k: k @ q / q.shape[-1]),
-            "You divide the scores by d_k. Here the plain dot product is wanted (and later it will be √d_k).",
+            "Your scores come out divided by d_k. Here the plain dot product is wanted (and later it will be √d_k).",
         ),
         Mistake(
             "divided-by-root-of-the-number-of-keys",
             _lookup(lambda q, k: k @ q / math.sqrt(k.shape[0])),
-            "You divide by the root of the number of keys. Nothing is divided here, and later it will be √d_k: which "
-            "axis is summed over in a dot product?",
+            "Your scores come out divided by the root of the number of keys. Nothing is divided here, and later it "
+            "will be √d_k: which axis is summed over in a dot product?",
         ),
         Mistake(
             "hard-lookup",
             _lookup(mix=lambda w, k, v: v[w.argmax()]),
-            "You return the value of the best key alone. That is a hard lookup: it cannot learn. A soft one mixes "
-            "*all* values.",
+            "Your result is the value of the best key alone. That is a hard lookup. A soft one mixes *all* values.",
         ),
         Mistake(
             "best-value-times-its-weight",
             _lookup(mix=lambda w, k, v: w.max() * v[w.argmax()]),
-            "You return the best value times its weight. The other values belong to the mean as well.",
+            "Your result is the best value times its weight. The other values belong to the mean as well.",
         ),
         Mistake(
             "no-softmax",
@@ -120,8 +119,8 @@ EXERCISE = Exercise(
         Mistake(
             "no-softmax-divided-by-the-number-of-keys",
             _lookup(weigh=lambda s: s / len(s)),
-            "You use the scores as weights and divide by their number. That sum is anything, and scores may be "
-            "negative: what turns numbers into positive ones that sum to 1?",
+            "Your weights are the scores divided by their number. Their sum is anything, and scores may be negative: "
+            "what turns numbers into positive ones that sum to 1?",
         ),
         Mistake(
             "exp-without-sum",
@@ -143,25 +142,23 @@ EXERCISE = Exercise(
         Mistake(
             "share-of-positive-scores",
             _lookup(weigh=lambda s: share(s.relu())),
-            "You cut negative scores off at 0. Softmax gives every key a weight above 0, so that each of them can "
-            "still learn.",
+            "Keys with a negative score get the weight 0. Softmax gives every key a weight above 0.",
         ),
         Mistake(
             "sigmoid",
             _lookup(weigh=torch.sigmoid),
-            "A sigmoid judges every key alone, so the weights do not sum to 1. Softmax lets the keys compete.",
+            "Your weights judge every key alone, as a sigmoid does, so they do not sum to 1. Softmax lets the keys "
+            "compete.",
         ),
         Mistake(
             "log-softmax",
             _lookup(weigh=lambda s: s.log_softmax(dim=-1)),
-            "With `log_softmax` you have the *logarithms* of the weights, all of them negative. A mean needs the "
-            "weights.",
+            "Your weights are *logarithms* of the softmax, all of them negative. A mean needs the weights themselves.",
         ),
         Mistake(
             "softmax-twice",
             _lookup(weigh=lambda s: s.softmax(dim=-1).softmax(dim=-1)),
-            "You apply softmax to what is already a softmax: the second one makes all weights nearly equal. One is "
-            "enough.",
+            "Your weights are a softmax of a softmax: the second one makes them nearly equal. One is enough.",
         ),
         Mistake(
             "unstable-softmax",
@@ -177,17 +174,18 @@ EXERCISE = Exercise(
         Mistake(
             "plain-mean",
             _lookup(weigh=lambda s: torch.full_like(s, 1 / len(s))),
-            "You return the plain mean of the values: the query makes no difference. Where do its scores come in?",
+            "Your result is the plain mean of the values: the query makes no difference. Where do its scores come in?",
         ),
         Mistake(
             "plain-sum",
             _lookup(mix=lambda w, k, v: v.sum(dim=0)),
-            "You add all values up, each with weight 1. Multiply each by its weight first.",
+            "Your result is the sum of all values, each with weight 1. Multiply each by its weight first.",
         ),
         Mistake(
             "mixes-the-keys",
             _lookup(mix=lambda w, k, v: w @ k),
-            "You mix the *keys*. Keys are what a query is compared with; what you hand out are the values.",
+            "Your result is a mean of the *keys*. Keys are what a query is compared with; what you hand out are the "
+            "values.",
         ),
         Mistake(
             "returns-the-weights",
@@ -208,31 +206,31 @@ EXERCISE = Exercise(
         Mistake(
             "mean-of-weighted-rows",
             _lookup(mix=lambda w, k, v: (w[:, None] * v).mean(dim=0)),
-            "The weights sum to 1 already, so the weighted values are to be *summed*. `mean` divides by the number of "
-            "keys once more.",
+            "Your result is divided by the number of keys once too often. The weights sum to 1 already, so the "
+            "weighted values are to be *summed*.",
         ),
         Mistake(
             "softmax-at-the-end",
             _lookup(weigh=lambda s: s, mix=lambda w, k, v: (w @ v).softmax(dim=-1)),
-            "The softmax stands at the end, around the output. It belongs to the scores, before the values come in: "
-            "values of 7 must give 7.",
+            "Your result is a softmax of (scores times values). The softmax belongs to the scores, before the values "
+            "come in: values of 7 must give 7.",
         ),
         Mistake(
             "distance",
             _lookup(_distance),
-            "You score by distance, which is a sensible choice, but another one. Here it is the dot product.",
+            "Your scores are distances, which is a sensible choice, but another one. Here it is the dot product.",
         ),
         Mistake(
             "squared-distance",
             _lookup(_squared_distance),
-            "You score by squared distance. It differs from the dot product by the lengths of the keys: long keys "
-            "lose, where the dot product lets them win.",
+            "Your scores are squared distances. They differ from the dot product by the lengths of the keys: long "
+            "keys lose, where the dot product lets them win.",
         ),
         Mistake(
             "cosine",
             _lookup(lambda q, k: F.cosine_similarity(k, q[None], dim=-1)),
-            "You divide by the lengths of query and key (the cosine). The dot product keeps them: a longer query asks "
-            "more decidedly.",
+            "Your scores are divided by the lengths of query and key (the cosine). The dot product keeps them: a "
+            "longer query asks more decidedly.",
         ),
         Mistake(
             "keys-transposed",
@@ -243,8 +241,8 @@ EXERCISE = Exercise(
         Mistake(
             "keys-transposed-by-t",
             _lookup(lambda q, k: k.T @ q),
-            "Written `key.T`, the features stand in the rows. A row of `key` is one key already: no transpose is "
-            "needed on that side.",
+            "In the transpose of `key` the features stand in the rows. A row of `key` is one key already: no "
+            "transpose is needed on that side.",
         ),
     ),
     hints=(

@@ -79,8 +79,8 @@ EXERCISE = Exercise(
         Mistake(
             "zero-times-infinity",
             lambda n: (1 - torch.ones(n, n).tril()) * NEG_INF,
-            "Zero times infinity is NaN, so the cells that should stay visible are NaN. And no infinities are needed "
-            "here: True = may attend.",
+            "The cells that should stay visible are NaN, which is what zero times infinity gives. And no infinities "
+            "are needed here: True = may attend.",
         ),
         Convention(
             "true-means-ignore",

@@ -176,14 +176,14 @@ EXERCISE = Exercise(
         Mistake(
             "edited-token-itself-counts",
             _probe(upto=lambda t: slice(0, t + 1)),
-            "Output t may move when token t is edited: a token sees itself. Compare the outputs *before* t only, `[:, "
-            ":t]`.",
+            "Your probe finds a leak in models that hear the past and themselves alone. Output t may move when token "
+            "t is edited: compare the outputs *before* t, `[:, :t]`.",
         ),
         Mistake(
             "edits-pile-up",
             _edits_pile_up,
-            "Your edits pile up: token 1 is still changed when token 2 is edited, so output 1 moves in any model. "
-            "Start each edit from a fresh copy of `x`.",
+            "Your probe finds a leak in every model that listens to its past. Is token 1 still changed when token 2 "
+            "is edited? Start each edit from a fresh copy of `x`.",
         ),
         Mistake(
             "always-true",
@@ -193,77 +193,82 @@ EXERCISE = Exercise(
         Mistake(
             "all-outputs-count",
             _probe(tokens=range, upto=lambda t: slice(None)),
-            "The edited token's own output, and those after it, may move: they look at their past. Only outputs "
-            "*before* it tell of a leak.",
+            "Your probe finds a leak in every model but one that ignores its input. The edited token's own output, "
+            "and those after it, may move: only outputs *before* it tell of a leak.",
         ),
         Mistake(
             "watches-the-future",
             _probe(tokens=range, upto=lambda t: slice(t + 1, None)),
-            "You compare the outputs *after* the edited token. Those may move; the ones before it may not.",
+            "Your probe takes listening to the past for a leak: it seems to compare outputs *after* the edited token. "
+            "Those may move; the ones before it may not.",
         ),
         Mistake(
             "last-token-only",
             _probe(tokens=lambda n: range(n - 1, n)),
-            "Only the last token is edited. A leak between two earlier tokens stays hidden: edit each in turn.",
+            "Your probe finds only leaks of the last token. One between two earlier tokens stays hidden: edit each in "
+            "turn.",
         ),
         Mistake(
             "second-token-only",
             _probe(tokens=lambda n: range(1, min(n, 2))),
-            "Only token 1 is edited, so only output 0 is watched. Edit each token in turn.",
+            "Your probe finds only what token 0 hears of token 1. Is each token edited in turn, and does the loop end "
+            "too soon?",
         ),
         Mistake(
             "stops-one-early",
             _probe(tokens=lambda n: range(1, n - 1)),
-            "The last token is never edited: `range` stops before its end.",
+            "Your probe misses what is heard of the *last* token alone. Is that one edited, too?",
         ),
         Mistake(
             "first-sentence-only",
             _probe(seen=slice(0, 1)),
-            "You watch the first sentence alone. A padding mask, for one, differs from sentence to sentence.",
+            "Your probe misses the model where only the last sentence leaks: does it watch all sentences? A padding "
+            "mask, for one, differs from sentence to sentence.",
         ),
         Mistake(
             "first-output-only",
             _probe(upto=lambda t: slice(0, 1)),
-            "You watch output 0 alone. A later output may hear its future, too: watch all outputs before the edited "
-            "token.",
+            "Your probe finds a leak only where output 0 hears it. A later output may hear its future, too: watch all "
+            "outputs before the edited token.",
         ),
         Mistake(
             "neighbor-only",
             _probe(upto=lambda t: slice(t - 1, t)),
-            "You watch only the output right before the edited token. A leak may reach further back: `[:, :t]`.",
+            "Your probe finds a leak only where a token hears its right neighbor. It may reach further back: watch "
+            "all outputs before the edited token, `[:, :t]`.",
         ),
         Mistake(
             "one-cut-in-the-middle",
             _edits_the_second_half,
-            "You cut the sentence once, so a leak between two tokens of the same part stays hidden. Cut it at every "
-            "token.",
+            "Your probe finds only leaks from one half of the sentence to the other. Two tokens of the same half may "
+            "leak, too: edit at every token.",
         ),
         Mistake(
             "first-feature-only",
             _probe(edit=slice(0, 1)),
-            "You edit one feature of a token. A model may listen to another: edit them all.",
+            "Your probe misses a model that listens to one feature, not the first. Edit all features of a token.",
         ),
         Mistake(
             "all-instead-of-any",
             _probe(far=lambda d: bool((d.abs() > 1e-5).all())),
-            "You ask whether *all* earlier outputs move. One that moves is a leak: `any`.",
+            "Your probe finds a leak only where every earlier output moves. One that moves is a leak: `any`.",
         ),
         Mistake(
             "no-absolute-value",
             _probe(far=lambda d: bool((d > 1e-5).any())),
-            "A leak may also *lower* an output. Without `.abs()` those pass unseen.",
+            "Your probe misses leaks that *lower* an output. What does `.abs()` do?",
         ),
         Mistake(
             "sums-before-comparing",
             _probe(far=lambda d: bool(d.sum().abs() > 1e-5)),
-            "You add the differences up (or average them) before you look at their size: two that move against each "
-            "other cancel.",
+            "Your probe misses two features that move against each other: in a sum (or a mean) their differences "
+            "cancel. Look at the size of each.",
         ),
         Mistake(
             "no-tolerance",
             _probe(far=lambda d: bool((d != 0).any())),
-            "Two ways to the same sum differ in the last digit. Ask whether the difference exceeds 1e-5, not whether "
-            "it is 0.",
+            "Your probe takes rounding in the last digit for a leak. Ask whether the difference exceeds 1e-5, not "
+            "whether it is 0.",
         ),
         Mistake(
             "too-much-tolerance",
@@ -273,19 +278,19 @@ EXERCISE = Exercise(
         Mistake(
             "true-means-clean",
             lambda f, x: not leaks(f, x),
-            "Your answer is turned round: True when nothing leaks. The question was whether something *does*.",
+            "Your answers are all turned round: True when nothing leaks. The question was whether something *does*.",
         ),
         Mistake(
             "always-false",
             _forgets_to_run_again,
-            "Your probe never finds a leak. Is `f` run a second time, on the *edited* input? And are there outputs "
-            "left in your slice?",
+            "Your probe finds no leak in any model. Is `f` run a second time, on the *edited* input? And are there "
+            "outputs left in your slice?",
         ),
         Mistake(
             "order-instead-of-leak",
             _shuffles,
-            "You ask whether the order of the tokens matters. A leak is narrower: does an *earlier* output hear a "
-            "*later* token?",
+            "Your probe answers whether the order of the tokens matters. A leak is narrower: does an *earlier* output "
+            "hear a *later* token?",
         ),
     ),
     hints=(

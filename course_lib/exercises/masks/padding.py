@@ -62,8 +62,7 @@ EXERCISE = Exercise(
         Mistake(
             "above-the-pad-id",
             lambda ids, pad_id=PAD: (ids > pad_id)[:, None, None, :],
-            "Ids below `pad_id` are words too. You ask which ids are *larger* than the pad; which are *different* "
-            "from it?",
+            "Ids below `pad_id` are hidden, and they are words too. Which ids are *different* from the pad?",
         ),
         Mistake(
             "two-axes",
@@ -103,8 +102,8 @@ EXERCISE = Exercise(
         Mistake(
             "trusts-the-length",
             _by_length,
-            "You count the real tokens and keep as many from the left: right only when all pads stand at the end. Ask "
-            "every token by itself.",
+            "As many keys are kept from the left as there are real tokens: right only when all pads stand at the end. "
+            "Ask every token by itself.",
         ),
         Mistake(
             "stops-at-the-first-pad",

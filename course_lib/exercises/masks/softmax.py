@@ -152,46 +152,49 @@ EXERCISE = Exercise(
         _mistake(
             "small-number-in-the-denominator",
             lambda scores, mask: _share(_zeroed(scores.softmax(dim=-1), mask), 1e-9),
-            "Almost: the small number that guards your division is larger than the sum itself where the visible "
-            "scores lie far below the hidden ones. Mask before the softmax, with −∞.",
+            "Almost: where the visible scores lie far below the hidden ones, your weights are too small. A small "
+            "number added to the denominator does that, once it is larger than the sum itself. Mask before the "
+            "softmax, with −∞.",
         ),
         _mistake(
             "softmax-twice",
             lambda scores, mask: _zeroed(scores.softmax(dim=-1), mask).softmax(dim=-1),
-            "The second softmax revives the zeros: exp(0) = 1. One softmax, with the hidden scores at −∞ before it.",
+            "Your weights are a softmax of weights, and that revives the zeros: exp(0) = 1. One softmax, with the "
+            "hidden scores at −∞ before it.",
         ),
         _mistake(
             "softmax-twice-then-zeroed",
             lambda scores, mask: _zeroed(_zeroed(scores.softmax(dim=-1), mask).softmax(dim=-1), mask),
-            "The second softmax revives the zeros (exp(0) = 1), and the last step cuts them again: the rest no longer "
-            "sums to 1. One softmax is enough.",
+            "Your weights are a softmax of weights, which revives the zeros (exp(0) = 1), and cutting them again "
+            "leaves rows that do not sum to 1. One softmax is enough.",
         ),
         _mistake(
             "fills-with-zero",
             lambda scores, mask: scores.masked_fill(~mask, 0.0).softmax(dim=-1),
-            "A score of 0 is no low score: exp(0) = 1. Which score has exp(score) = 0?",
+            "Hidden scores come out as 0, and that is no low score: exp(0) = 1. Which score has exp(score) = 0?",
         ),
         _mistake(
             "fills-with-zero-then-zeroed",
             lambda scores, mask: _zeroed(scores.masked_fill(~mask, 0.0).softmax(dim=-1), mask),
-            "You filled hidden scores with 0, and exp(0) = 1 stays in the denominator: visible weights do not sum to "
-            "1.",
+            "Hidden scores come out as 0, and exp(0) = 1 stays in the denominator: visible weights do not sum to 1.",
         ),
         _mistake(
             "adds-zero-one-mask",
             lambda scores, mask: (scores + mask).softmax(dim=-1),
-            "Adding a mask of 0 and 1 only raises the visible scores by 1. A mask that is *added* holds 0 and −∞.",
+            "Your visible scores come out 1 higher, and nothing is hidden: a mask that is *added* holds 0 and −∞, not "
+            "1 and 0.",
         ),
         _mistake(
             "adds-zero-one-mask-then-zeroed",
             lambda scores, mask: _zeroed((scores + mask).softmax(dim=-1), mask),
-            "Adding 0 and 1 changes scores, it hides none: the hidden keys still stand in the denominator.",
+            "Your visible scores come out 1 higher, and the hidden keys still stand in the denominator. A mask that "
+            "is *added* holds 0 and −∞.",
         ),
         _mistake(
             "zero-times-infinity",
             lambda scores, mask: (scores + (~mask).to(scores.dtype) * NEG_INF).softmax(dim=-1),
-            "Zero times infinity is NaN, so even visible scores become NaN. `masked_fill` writes −∞ only where it "
-            "belongs.",
+            "Even visible weights are NaN, which is what zero times infinity gives. `masked_fill` writes −∞ only "
+            "where it belongs.",
         ),
         _mistake(
             "all-zero",
@@ -208,7 +211,8 @@ EXERCISE = Exercise(
         _mistake(
             "true-means-ignore",
             lambda scores, mask: _zeroed(_masked(scores, ~mask), ~mask),
-            "You hid what the mask lets through. Here True means *may attend*: fill where the mask is False, `~mask`.",
+            "You hide what the mask lets through. Here True means *may attend*: lower the scores where the mask is "
+            "False, `~mask`.",
         ),
         _mistake(
             "true-means-ignore-and-empty-row-nan",

@@ -67,43 +67,46 @@ EXERCISE = Exercise(
         Mistake(
             "or-instead-of-and",
             _target(lambda a, b: a | b),
-            "With `|` a cell gets through when *one* of the masks allows it. It needs the permission of both.",
+            "A cell gets through when *one* of the masks allows it. It needs the permission of both: which operator "
+            "asks for that?",
         ),
         Mistake(
             "added",
             _target(lambda a, b: a.int() + b.int()),
-            "The sum of two masks holds 0, 1 and 2: a 1 means that one of them objects. Which cells may stay?",
+            "Your result holds 0, 1, and 2, the sum of two masks: a 1 means that one of them objects. Which cells may "
+            "stay?",
         ),
         Mistake(
             "exclusive-or",
             _target(lambda a, b: a ^ b),
-            "The operator `^` is True where the two masks disagree. A cell may stay where both say True.",
+            "Your mask is True where the two masks disagree. A cell may stay where both say True.",
         ),
         Mistake(
             "truth-of-a-tensor",
             lambda ids: padding_mask(ids) and causal_mask(ids.shape[1]),
-            "Somewhere Python asks whether a whole tensor is true (`and`, `or`, `if`, `min`, and `max` do), and a "
-            "tensor of many booleans refuses to answer. `&` works cell by cell.",
+            "Somewhere Python asks whether a whole tensor is true (`and`, `or`, `if`, and `min` do), and a tensor of "
+            "many booleans refuses to answer. `&` works cell by cell.",
         ),
         Mistake(
             "order-alone",
             lambda ids: causal_mask(ids.shape[1]),
-            "The order is right, but pads are visible, and the batch axis is missing: the padding mask is not used.",
+            "The order is right, but pads are visible, and the batch axis is missing: the padding mask makes no "
+            "difference.",
         ),
         Mistake(
             "order-alone-per-sentence",
             lambda ids: causal_mask(ids.shape[1]).expand(len(ids), 1, -1, -1),
-            "The shape is right, but pads are visible: the padding mask is not used.",
+            "The shape is right, but pads are visible: the padding mask makes no difference.",
         ),
         Mistake(
             "padding-alone",
             padding_mask,
-            "Pads are hidden, the future is not: the causal mask is not used.",
+            "Pads are hidden, the future is not: the causal mask makes no difference.",
         ),
         Mistake(
             "padding-alone-for-every-query",
             lambda ids: padding_mask(ids).expand(-1, 1, ids.shape[1], -1),
-            "The shape is right and pads are hidden, but the future is not: the causal mask is not used.",
+            "The shape is right and pads are hidden, but the future is not: the causal mask makes no difference.",
         ),
         Mistake(
             "no-axis-for-heads",

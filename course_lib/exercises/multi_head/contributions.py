@@ -92,13 +92,13 @@ EXERCISE = Exercise(
         Mistake(
             "columns-instead-of-rows",
             _by_slices(lambda w_o, start, stop, n_heads: w_o[:, start:stop].T),
-            "You gave each head *columns* of `w_o`. In `concat @ w_o` a column belongs to an output feature, a row to "
-            "an input feature: head i owns rows.",
+            "Each head met *columns* of `w_o`. In `concat @ w_o` a column belongs to an output feature, a row to an "
+            "input feature: head i owns rows.",
         ),
         Mistake(
             "blocks-of-the-transpose",
             lambda heads, w_o: heads @ w_o.T.reshape(heads.shape[1], heads.shape[3], -1),
-            "You cut the transpose of `w_o`, so each head meets *columns*. In `concat @ w_o` head i owns rows.",
+            "Each head met a block of the transpose of `w_o`. In `concat @ w_o` head i owns *rows* of `w_o` itself.",
         ),
         Mistake(
             "overlapping-rows",
@@ -120,8 +120,8 @@ EXERCISE = Exercise(
         Mistake(
             "every-nth-row",
             lambda heads, w_o: heads @ w_o.reshape(heads.shape[3], heads.shape[1], -1).transpose(0, 1),
-            "You took every n_heads-th row. The heads lie side by side in the concatenation, so head i owns d_v rows "
-            "in a block.",
+            "Each head met every n_heads-th row. The heads lie side by side in the concatenation, so head i owns d_v "
+            "rows in a block.",
         ),
         Mistake(
             "what-is-left-without-the-head",
@@ -131,7 +131,7 @@ EXERCISE = Exercise(
         Mistake(
             "an-equal-share",
             lambda heads, w_o: _total(heads, w_o)[:, None].expand(-1, heads.shape[1], -1, -1) / heads.shape[1],
-            "You shared the output out equally. It sums up, but it does not say who wrote what.",
+            "Every head got an equal share of the output. It sums up, but it does not say who wrote what.",
         ),
         Mistake(
             "divided-by-the-heads",

@@ -149,8 +149,8 @@ EXERCISE = Exercise(
         Mistake(
             "usual-sizes-assumed",
             lambda d_model, n_heads, d_k, d_v, bias: 4 * d_model * d_model + 4 * d_model * bias,
-            "Your formula, 4 · d_model², holds when n_heads · d_k = n_heads · d_v = d_model. Start from one head: "
-            "which shapes do its three matrices have?",
+            "That is 4 · d_model² (and the biases), which holds when n_heads · d_k = n_heads · d_v = d_model. Start "
+            "from one head: which shapes do its three matrices have?",
         ),
         Mistake(
             "every-head-at-full-width",

@@ -60,14 +60,14 @@ EXERCISE = Exercise(
         Mistake(
             "averages-the-heads",
             lambda x: x.mean(dim=1),
-            "You averaged the heads, and that gives away what several heads are for: their answers stay apart, side "
-            "by side.",
+            "Your result is the mean of the heads, and that gives away what several heads are for: their answers stay "
+            "apart, side by side.",
         ),
         Mistake(
             "adds-the-heads",
             lambda x: x.sum(dim=1),
-            "You added the heads: one head's answer can no longer be told from another's. Lay them side by side; "
-            "mixing is the task of W_O.",
+            "Your result is the sum of the heads: one head's answer can no longer be told from another's. Lay them "
+            "side by side; mixing is the task of W_O.",
         ),
         Mistake(
             "largest-of-the-heads",
@@ -159,8 +159,8 @@ EXERCISE = Exercise(
         Mistake(
             "view-with-features-before-tokens",
             lambda x: x.reshape(len(x), -1, x.shape[2]).transpose(1, 2),
-            "A `view` cannot move an axis: it deals the numbers out as they lie, token after token of one head. First "
-            "swap heads and tokens; then join.",
+            "The numbers are dealt out as they lie in memory, token after token of one head. First swap heads and "
+            "tokens; then join.",
         ),
         Mistake(
             "tokens-before-the-batch",
@@ -171,7 +171,8 @@ EXERCISE = Exercise(
         Mistake(
             "joins-the-sentences",
             lambda x: torch.cat(list(x), dim=-1),
-            "Looping over `x` walks along its first axis: you joined the *sentences*. The heads are axis 1.",
+            "You joined the *sentences*, along the first axis of `x` (a loop over `x` walks along it, too). The heads "
+            "are axis 1.",
         ),
     ),
     hints=(

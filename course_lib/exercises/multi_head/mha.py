@@ -143,6 +143,20 @@ def _cuts_the_input(query, key_value, w_q, w_k, w_v, w_o, n_heads, mask=None):
     return mha(query, key_value, w_q * squares, w_k * squares, w_v * squares, w_o, n_heads, mask)
 
 
+def _scaled_by_q_len(query, key_value, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    root = math.sqrt(query.shape[1])
+    return mha_of(scale=lambda *sizes: root)(query, key_value, w_q, w_k, w_v, w_o, n_heads, mask)
+
+
+def _scaled_after_the_softmax(query, key_value, w_q, w_k, w_v, w_o, n_heads, mask=None):
+    d_k = query.shape[-1] // n_heads
+    return mha_of(scale=no_scale)(query, key_value, w_q, w_k, w_v, w_o, n_heads, mask) / math.sqrt(d_k)
+
+
+def _first_slice_for_all(x, n_heads):
+    return cut(x, n_heads)[:, :, :1].expand(-1, -1, n_heads, -1).transpose(1, 2)
+
+
 def _inside_each_token(query, key_value, w_q, w_k, w_v, w_o, n_heads, mask=None):
     """No transpose: the scores are (batch, q_len, n_heads, n_heads), and a mask of that shape happens to fit or not."""
     q, k, v = (cut(x, n_heads) for x in sources(query, key_value, w_q, w_k, w_v))
@@ -208,33 +222,47 @@ EXERCISE = Exercise(
         Mistake(
             "scaled-by-d-model",
             mha_of(scale=model_scale),
-            "You divided by √d_model. A head's scores are sums of d_k terms, so √d_k: what is the last axis of *one* "
-            "head's queries?",
+            "Your scores come out divided by √d_model. A head's scores are sums of d_k terms, so √d_k: what is the "
+            "last axis of *one* head's queries?",
         ),
         Mistake(
             "not-scaled",
             mha_of(scale=no_scale),
-            "The scores are not scaled: with more features they grow, and the softmax saturates. By what?",
+            "The scores are not scaled: sums of d_k terms, they spread like √d_k. By what must they be divided?",
         ),
         Mistake(
             "scaled-without-the-root",
             mha_of(scale=lambda d_k, *_: d_k),
-            "You divided by d_k itself. The spread of a sum of d_k terms grows with the *root* of d_k.",
+            "Your scores come out divided by d_k itself. The spread of a sum of d_k terms grows with the *root* of "
+            "d_k.",
         ),
         Mistake(
             "scaled-by-n-heads",
             mha_of(scale=lambda d_k, d_model, n_heads, k_len: math.sqrt(n_heads)),
-            "You divided by √n_heads. The scores of a head know nothing of the other heads: they have d_k terms.",
+            "Your scores come out divided by √n_heads. The scores of a head know nothing of the other heads: they "
+            "have d_k terms.",
         ),
         Mistake(
             "scaled-by-the-length",
             mha_of(scale=lambda d_k, d_model, n_heads, k_len: math.sqrt(k_len)),
-            "You divided by the root of the number of keys. A score is a sum over *features*: √d_k.",
+            "Your scores come out divided by the root of the number of keys. A score is a sum over *features*: √d_k.",
+        ),
+        Mistake(
+            "scaled-by-the-length-of-the-query",
+            _scaled_by_q_len,
+            "Your scores come out divided by the root of the number of queries. A score is a sum over *features*: "
+            "√d_k.",
+        ),
+        Mistake(
+            "scaled-after-the-softmax",
+            _scaled_after_the_softmax,
+            "Your weights come out divided *after* the softmax. Their rows no longer sum to 1, and the softmax was as "
+            "sharp as before: scale the scores.",
         ),
         Mistake(
             "scaled-upwards",
             mha_of(scale=lambda d_k, *_: 1 / math.sqrt(d_k)),
-            "You multiplied by √d_k, where the formula divides.",
+            "Your scores come out multiplied by √d_k, where the formula divides.",
         ),
         Mistake(
             "w-o-forgotten",
@@ -245,28 +273,27 @@ EXERCISE = Exercise(
         Mistake(
             "one-big-head",
             _one_head,
-            "You never cut: that is one head of full width, with one softmax for each query. Where does `n_heads` "
-            "come in?",
+            "That is one head of full width, with one softmax for each query. Where does `n_heads` come in?",
         ),
         Mistake(
             "one-big-head-scaled-for-many",
             lambda query, key_value, w_q, w_k, w_v, w_o, n_heads, mask=None: _one_head(
                 query, key_value, w_q * math.sqrt(n_heads), w_k, w_v, w_o, n_heads, mask
             ),
-            "The scale is that of a head, but nothing is cut: there is one softmax for each query. Where are the "
+            "The scale is that of a head, but there is one softmax for each query, over the full width. Where are the "
             "heads?",
         ),
         Mistake(
             "cut-by-view",
             mha_of(split=by_view),
-            "The heads have the right shape and the wrong numbers: a `view` to (batch, n_heads, seq_len, d_k) deals "
-            "out whole tokens. Cut the last axis, then swap two axes.",
+            "The heads have the right shape and the wrong numbers: dealt out as they lie in memory, a head gets whole "
+            "tokens. Cut the last axis, then swap two axes.",
         ),
         Mistake(
             "cut-and-joined-by-view",
             mha_of(split=by_view, merge=reshaped),
-            "Cut and joined by `view` alone, without a transpose. The two undo each other, so nothing looks wrong, "
-            "but in between the heads hold pieces of other tokens.",
+            "Cut and join deal the numbers out as they lie in memory. The two undo each other, so nothing looks "
+            "wrong, but in between the heads hold pieces of other tokens: a transpose is missing in both.",
         ),
         Mistake(
             "joined-by-view",
@@ -299,21 +326,28 @@ EXERCISE = Exercise(
             "is in blocks of d_k.",
         ),
         Mistake(
+            "all-heads-alike",
+            mha_of(split=_first_slice_for_all),
+            "All heads see the same d_k features, the first ones, so they are copies of one another. Head i begins at "
+            "feature i · d_k.",
+        ),
+        Mistake(
             "cuts-the-input",
             _cuts_the_input,
-            "You cut the input and gave each head a slice of it. Every head reads the *whole* vector: project first, "
-            "cut the result.",
+            "Each head reads a slice of the input alone. Every head reads the *whole* vector: project first, cut the "
+            "result.",
         ),
         Mistake(
             "self-attention-only",
             mha_of(project=_query_alone),
-            "Keys and values must come from `key_value`. You never use it, so this is self-attention whatever is "
-            "passed.",
+            "The argument `key_value` makes no difference: this is self-attention whatever is passed. Keys and values "
+            "must come from it.",
         ),
         Mistake(
             "reads-the-memory-alone",
             mha_of(project=lambda x, y, q, k, v: (y @ q, y @ k, y @ v)),
-            "The queries must come from `query`. You took all three from `key_value`.",
+            "The argument `query` makes no difference: all three come from `key_value`. The queries must come from "
+            "`query`.",
         ),
         Mistake(
             "roles-swapped",
@@ -334,22 +368,22 @@ EXERCISE = Exercise(
         Mistake(
             "values-through-w-k",
             mha_of(project=values_copied),
-            "Your values went through `w_k`, and `w_v` is never used. A copied line?",
+            "Your values went through `w_k`, and `w_v` makes no difference. A copied line?",
         ),
         Mistake(
             "values-through-w-q",
             mha_of(project=lambda x, y, q, k, v: (x @ q, y @ k, y @ q)),
-            "Your values went through `w_q`, and `w_v` is never used. A copied line?",
+            "Your values went through `w_q`, and `w_v` makes no difference. A copied line?",
         ),
         Mistake(
             "keys-through-w-q",
             mha_of(project=lambda x, y, q, k, v: (x @ q, y @ q, y @ v)),
-            "Your keys went through `w_q`, and `w_k` is never used. A copied line?",
+            "Your keys went through `w_q`, and `w_k` makes no difference. A copied line?",
         ),
         Mistake(
             "keys-through-w-v",
             mha_of(project=lambda x, y, q, k, v: (x @ q, y @ v, y @ v)),
-            "Your keys went through `w_v`, and `w_k` is never used. A copied line?",
+            "Your keys went through `w_v`, and `w_k` makes no difference. A copied line?",
         ),
         Mistake(
             "all-through-w-q",
@@ -369,13 +403,13 @@ EXERCISE = Exercise(
         Mistake(
             "not-projected-values",
             mha_of(project=lambda x, y, q, k, v: (x @ q, y @ k, y)),
-            "The values are not projected: `w_v` is never used.",
+            "The values are not projected: `w_v` makes no difference.",
         ),
         Mistake(
             "nothing-projected",
             mha_of(project=lambda x, y, q, k, v: (x, y, y)),
-            "Nothing is projected: `w_q`, `w_k` and `w_v` are never used, and every head compares raw slices of the "
-            "input.",
+            "Nothing is projected: `w_q`, `w_k`, and `w_v` make no difference, and every head compares raw slices of "
+            "the input.",
         ),
         Mistake(
             "mask-ignored",
@@ -385,8 +419,8 @@ EXERCISE = Exercise(
         Mistake(
             "true-hides",
             mha_of(weigh=_hides_the_visible),
-            "You hid what the mask lets through. Here True = may attend (`nn.MultiheadAttention` has it the other way "
-            "round).",
+            "You hide what the mask lets through. Here True = may attend (`nn.MultiheadAttention` has it the other "
+            "way round).",
         ),
         Mistake(
             "true-hides-by-a-large-number",
@@ -402,40 +436,54 @@ EXERCISE = Exercise(
         Mistake(
             "mask-transposed",
             mha_of(weigh=lambda s, mask: softmax_of_masked(s, None if mask is None else mask.transpose(-2, -1))),
-            "You transposed the mask: a causal one now shows the future. Its rows are queries already, its columns "
-            "keys.",
+            "The mask comes out transposed: a causal one now shows the future. Its rows are queries already, its "
+            "columns keys.",
         ),
         Mistake(
             "zero-times-infinity",
             mha_of(weigh=lambda s, mask: (s if mask is None else s + (~mask).float() * NEG_INF).softmax(dim=-1)),
-            "Zero times infinity is NaN, so the visible cells are lost too. `masked_fill` writes −∞ where it belongs.",
+            "The visible cells are NaN, which is what zero times infinity gives. `masked_fill` writes −∞ only where "
+            "it belongs.",
         ),
         Mistake(
             "infinity-after-the-softmax",
             mha_of(weigh=lambda s, m: s.softmax(dim=-1) if m is None else s.softmax(dim=-1).masked_fill(~m, NEG_INF)),
-            "Too late: −∞ belongs among the *scores*, before the softmax. As a weight it makes the sum infinite.",
+            "Hidden *weights* come out as −∞, and the output with them. Too late: −∞ belongs among the *scores*, "
+            "before the softmax.",
         ),
         Mistake(
             "mask-added-as-zero-and-one",
             mha_of(weigh=lambda scores, mask: (scores if mask is None else scores + mask).softmax(dim=-1)),
-            "Adding True and False adds 1 and 0: hidden keys keep almost all of their weight. Fill with −∞ where the "
+            "Your visible scores come out 1 higher, and hidden keys keep much of their weight. Fill with −∞ where the "
             "mask is False.",
         ),
         Mistake(
-            "mask-multiplied",
+            "hidden-scores-are-zero",
             mha_of(weigh=lambda scores, mask: (scores if mask is None else scores * mask).softmax(dim=-1)),
-            "You multiplied the scores by the mask: a score of 0 is not a weight of 0, since exp(0) = 1.",
+            "Hidden scores come out as 0, and a score of 0 is not a weight of 0: exp(0) = 1. Which score has the "
+            "weight 0?",
         ),
         Mistake(
             "weights-zeroed-after-the-softmax",
             mha_of(weigh=lambda s, mask: s.softmax(dim=-1) if mask is None else s.softmax(dim=-1) * mask),
-            "You zeroed weights after the softmax: what remains in a row no longer sums to 1. Mask the scores, before.",
+            "Hidden weights are 0, but what remains in a row no longer sums to 1. Mask the scores, before the softmax.",
         ),
         Mistake(
             "mask-with-an-axis-too-many",
             mha_of(weigh=lambda scores, mask: softmax_of_masked(scores, None if mask is None else mask.unsqueeze(1))),
-            "The mask broadcasts as it is. With `mask.unsqueeze(1)` it has an axis too many: an (n, n) mask becomes "
-            "(n, 1, n), which is one row for each *head*.",
+            "The mask broadcasts as it is. With an axis more an (n, n) mask becomes (n, 1, n), which is one row for "
+            "each *head*.",
+        ),
+        Mistake(
+            "softmax-over-everything",
+            mha_of(weigh=lambda s, mask: masked(s, mask).flatten(-2).softmax(dim=-1).view_as(s)),
+            "The weights of a head's whole table make 1 together. Each *row* makes 1, over the keys: the last axis.",
+        ),
+        Mistake(
+            "softmax-twice",
+            mha_of(weigh=lambda s, mask: softmax_of_masked(s, mask).softmax(dim=-1)),
+            "Your weights are a softmax of a softmax: the second makes them nearly equal, and gives hidden keys "
+            "weight again (exp(0) = 1). One is enough.",
         ),
         Mistake(
             "softmax-over-queries",
@@ -450,7 +498,7 @@ EXERCISE = Exercise(
         Mistake(
             "no-softmax",
             mha_of(weigh=lambda scores, mask: scores if mask is None else scores.masked_fill(~mask, 0.0)),
-            "There is no softmax: the raw scores are used as weights.",
+            "Raw scores are used as weights: the softmax is missing.",
         ),
         Mistake(
             "one-softmax-for-all-heads",
@@ -465,12 +513,12 @@ EXERCISE = Exercise(
         Mistake(
             "averages-the-heads",
             mha_of(merge=lambda x: x.mean(dim=1)),
-            "You averaged the heads, so W_O meets d_k features instead of d_model. Lay them side by side.",
+            "The heads come out averaged, so W_O meets d_k features instead of d_model. Lay them side by side.",
         ),
         Mistake(
             "heads-behind-each-other",
             mha_of(merge=lambda x: x.flatten(1, 2)),
-            "You joined the heads along the tokens. They belong side by side, on the last axis: `dim=-1`.",
+            "The heads come out joined along the tokens. They belong side by side, on the last axis: `dim=-1`.",
         ),
         Mistake(
             "heads-not-joined",

@@ -51,7 +51,7 @@ EXERCISE = Exercise(
         Mistake(
             "view-instead-of-transpose",
             by_view,
-            "The shape is right, the numbers are not. `view` deals them out in the order in which they lie in memory, "
+            "The shape is right, the numbers are not: they are dealt out in the order in which they lie in memory, "
             "token by token, so your head 0 holds whole tokens from the start of the sentence. Cut the *last* axis "
             "first, swap axes after that.",
         ),
@@ -100,8 +100,8 @@ EXERCISE = Exercise(
         Mistake(
             "batch-and-heads-mixed",
             lambda x, n_heads: x.reshape(len(x) * n_heads, x.shape[1], x.shape[2] // n_heads),
-            "A `view` straight to (batch · n_heads, seq_len, d_k) mixes tokens. Cut the last axis, swap two axes, and "
-            "keep four axes.",
+            "Regrouped straight to (batch · n_heads, seq_len, d_k), the tokens are mixed. Cut the last axis, swap two "
+            "axes, and keep four axes.",
         ),
         Mistake(
             "cuts-the-tokens",
@@ -148,20 +148,20 @@ EXERCISE = Exercise(
         Mistake(
             "view-with-features-before-tokens",
             lambda x, n_heads: x.reshape(len(x), n_heads, x.shape[2] // n_heads, x.shape[1]),
-            "A `view` cannot move an axis, and here it also puts the features before the tokens. Cut the last axis "
-            "first, then swap two axes.",
+            "The numbers are dealt out as they lie in memory, which moves no axis, and the features stand before the "
+            "tokens. Cut the last axis first, then swap two axes.",
         ),
         Mistake(
             "view-and-swap-back",
             lambda x, n_heads: by_view(x, n_heads).transpose(1, 2),
-            "Two steps too early: the `view` puts the heads before the tokens without moving anything, and the swap "
-            "after it brings them back behind. Cut the last axis where it stands; then swap.",
+            "The numbers are dealt out as they lie in memory, in the shape of heads before tokens, and a swap after "
+            "it brings the heads back behind. Cut the last axis where it stands; then swap.",
         ),
         Mistake(
             "view-with-heads-first",
             lambda x, n_heads: x.reshape(n_heads, len(x), x.shape[1], x.shape[2] // n_heads).transpose(0, 1),
-            "A `view` that begins with the heads deals whole sentences out to them. The heads come out of the *last* "
-            "axis, so that is the one to cut.",
+            "The numbers are dealt out as they lie in memory, whole sentences to each head. The heads come out of the "
+            "*last* axis, so that is the one to cut.",
         ),
         Mistake(
             "overlapping-slices",
