@@ -2,7 +2,8 @@
 
 * `hide-input` and `hide-output` fold the code or what it prints, as every other fold of the book is folded. The code
   that only asks a question or shows a solution is left out.
-* Nothing can be run in a page: where an exercise waits for an answer, a line says where it can be solved.
+* Nothing can be run in a page: where an exercise waits for an answer, a line says where it can be solved, and
+  `{bundle}` leads to all notebooks with their library.
 """
 
 from html import escape
@@ -10,6 +11,7 @@ from html import escape
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxRole
 
 PARTS = {"cell_code_source": ("input", "code"), "cell_code_output": ("output", "output")}
 ASKS = ("quiz(", "warm_up(", "show_solution(")
@@ -68,6 +70,12 @@ class WhereToSolve(SphinxPostTransform):
         return " · ".join(links)
 
 
+class Bundle(SphinxRole):
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        address = "../" * self.env.docname.count("/") + BUNDLE
+        return [nodes.reference("", self.text, refuri=address, internal=True)], []
+
+
 def _link(address: str, words: str) -> str:
     return f'<a href="{escape(address)}">{words}</a>'
 
@@ -79,4 +87,5 @@ def _html(text: str) -> nodes.raw:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_post_transform(FoldCells)
     app.add_post_transform(WhereToSolve)
+    app.add_role("bundle", Bundle())
     return {"parallel_read_safe": True, "parallel_write_safe": True}
