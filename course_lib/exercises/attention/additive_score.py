@@ -8,8 +8,8 @@ from course_lib.exercises.engine import Exercise, Mistake, case
 from course_lib.exercises.inputs import randn
 
 
-def additive_score(query, key, w_q, w_k, v):
-    """score(q, k) = v · tanh(q W_q + k W_k) of every query with every key, as in chapter 01.
+def additive_score(query, key, w_q, w_k, u):
+    """score(q, k) = tanh(q W_q + k W_k) · u of every query with every key, as in chapter 01.
 
     query (batch, q_len, d_q) · key (batch, k_len, d_k) → (batch, q_len, k_len). The projections take the two to one
     hidden width; an axis of size 1 in each lets every query meet every key.
@@ -20,37 +20,37 @@ def additive_score(query, key, w_q, w_k, v):
     """
     q, k = query @ w_q, key @ w_k
     compared = torch.tanh(q[:, :, None, :] + k[:, None, :, :])  # (batch, q_len, k_len, d_hidden)
-    return compared @ v
+    return compared @ u
 
 
-def additive_with_loops(query, key, w_q, w_k, v):
+def additive_with_loops(query, key, w_q, w_k, u):
     def row(q, keys):
-        return torch.stack([v @ torch.tanh(q @ w_q + k @ w_k) for k in keys])
+        return torch.stack([u @ torch.tanh(q @ w_q + k @ w_k) for k in keys])
 
     return torch.stack([torch.stack([row(q, keys) for q in qs]) for qs, keys in zip(query, key, strict=True)])
 
 
-def additive_of_pairs_joined(query, key, w_q, w_k, v):
+def additive_of_pairs_joined(query, key, w_q, w_k, u):
     q_len, k_len = query.shape[1], key.shape[1]
     left = query.unsqueeze(2).expand(-1, -1, k_len, -1)
     right = key.unsqueeze(1).expand(-1, q_len, -1, -1)
     pairs = torch.cat([left, right], dim=-1) @ torch.cat([w_q, w_k])
-    return (pairs.tanh() * v).sum(dim=-1)
+    return (pairs.tanh() * u).sum(dim=-1)
 
 
-def additive_with_einsum(query, key, w_q, w_k, v):
+def additive_with_einsum(query, key, w_q, w_k, u):
     q = torch.einsum("bqi,ih->bqh", query, w_q).unsqueeze(2)
     k = torch.einsum("bki,ih->bkh", key, w_k).unsqueeze(1)
-    return torch.einsum("bqkh,h->bqk", torch.tanh(q + k), v)
+    return torch.einsum("bqkh,h->bqk", torch.tanh(q + k), u)
 
 
 def _pairs(query, key, w_q, w_k):
     return (query @ w_q)[:, :, None], (key @ w_k)[:, None]
 
 
-def _additive(compare, finish=lambda compared, v: compared @ v):
-    def implementation(query, key, w_q, w_k, v):
-        return finish(compare(*_pairs(query, key, w_q, w_k)), v)
+def _additive(compare, finish=lambda compared, u: compared @ u):
+    def implementation(query, key, w_q, w_k, u):
+        return finish(compare(*_pairs(query, key, w_q, w_k)), u)
 
     return implementation
 
@@ -66,7 +66,7 @@ def _additive_case(batch, q_len, k_len, d_q, d_k, d_hidden, about, seed=0):
 
 EXERCISE = Exercise(
     title="The additive score",
-    task="Return v · tanh(q W_q + k W_k) for every query with every key, shape (batch, q_len, k_len).",
+    task="Return tanh(q W_q + k W_k) · u for every query with every key, shape (batch, q_len, k_len).",
     reference=additive_score,
     cases=lambda: [
         _additive_case(1, 1, 2, 1, 1, 1, "one query, two keys, one feature"),
@@ -91,12 +91,12 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "tanh-of-the-score",
-            _additive(lambda q, k: q + k, lambda c, v: torch.tanh(c @ v)),
-            "The tanh stands around the finished score. It belongs inside: tanh of the sum, then the product with `v`.",
+            _additive(lambda q, k: q + k, lambda c, u: torch.tanh(c @ u)),
+            "The tanh stands around the finished score. It belongs inside: tanh of the sum, then the product with `u`.",
         ),
         Mistake(
             "tanh-twice",
-            _additive(_tanh_of_sum, lambda c, v: torch.tanh(c @ v)),
+            _additive(_tanh_of_sum, lambda c, u: torch.tanh(c @ u)),
             "One tanh too many: the score itself is not squeezed.",
         ),
         Mistake(
@@ -121,44 +121,44 @@ EXERCISE = Exercise(
             "Where the formula has a tanh, your result has a ReLU.",
         ),
         Mistake(
-            "v-forgotten",
-            _additive(_tanh_of_sum, lambda c, v: c.sum(dim=-1)),
-            "The hidden features are added up with equal weights. `v` says how much each of them counts.",
+            "u-forgotten",
+            _additive(_tanh_of_sum, lambda c, u: c.sum(dim=-1)),
+            "The hidden features are added up with equal weights. `u` says how much each of them counts.",
         ),
         Mistake(
             "mean-over-the-hidden-features",
-            _additive(_tanh_of_sum, lambda c, v: (c * v).mean(dim=-1)),
-            "Your result is divided by the number of hidden features. The product with `v` is a *sum* over them.",
+            _additive(_tanh_of_sum, lambda c, u: (c * u).mean(dim=-1)),
+            "Your result is divided by the number of hidden features. The product with `u` is a *sum* over them.",
         ),
         Mistake(
             "hidden-features-not-summed",
-            _additive(_tanh_of_sum, lambda c, v: c * v),
+            _additive(_tanh_of_sum, lambda c, u: c * u),
             "Each pair still holds all its hidden features. A score is one number a pair: sum over the last axis.",
         ),
         Mistake(
             "returns-the-compared",
-            _additive(_tanh_of_sum, lambda c, v: c),
-            "This is the tanh, with one vector for each pair. `v` turns each vector into one number.",
+            _additive(_tanh_of_sum, lambda c, u: c),
+            "This is the tanh, with one vector for each pair. `u` turns each vector into one number.",
         ),
         Mistake(
             "trailing-axis",
-            _additive(_tanh_of_sum, lambda c, v: c @ v[:, None]),
+            _additive(_tanh_of_sum, lambda c, u: c @ u[:, None]),
             "The values are right, but an axis of size 1 is left at the end. `squeeze(-1)` removes it.",
         ),
         Mistake(
             "returns-weights",
-            _additive(_tanh_of_sum, lambda c, v: (c @ v).softmax(dim=-1)),
+            _additive(_tanh_of_sum, lambda c, u: (c @ u).softmax(dim=-1)),
             "These are the weights, after the softmax. Here the scores alone are wanted.",
         ),
         Mistake(
             "scaled",
-            _additive(_tanh_of_sum, lambda c, v: c @ v / math.sqrt(v.shape[0])),
+            _additive(_tanh_of_sum, lambda c, u: c @ u / math.sqrt(u.shape[0])),
             "Your scores come out divided by the root of the hidden width. The formula of the additive score has no "
             "such division.",
         ),
         Mistake(
             "keys-by-queries",
-            _additive(_tanh_of_sum, lambda c, v: (c @ v).transpose(1, 2)),
+            _additive(_tanh_of_sum, lambda c, u: (c @ u).transpose(1, 2)),
             "Your table is (batch, k_len, q_len). Rows are queries, columns are keys: on which axis does each get its "
             "size 1?",
         ),
@@ -174,75 +174,75 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "pairs-by-position",
-            lambda query, key, w_q, w_k, v: torch.tanh(query @ w_q + key @ w_k) @ v,
+            lambda query, key, w_q, w_k, u: torch.tanh(query @ w_q + key @ w_k) @ u,
             "Query i meets only key i, if the lengths agree at all. Every query must meet *every* key: give each of "
             "the two an axis of size 1 for the other.",
         ),
         Mistake(
             "axis-for-keys-only",
-            lambda query, key, w_q, w_k, v: torch.tanh(query @ w_q + (key @ w_k)[:, None]) @ v,
+            lambda query, key, w_q, w_k, u: torch.tanh(query @ w_q + (key @ w_k)[:, None]) @ u,
             "Only the keys got a new axis. The queries need one too, for the keys: `[:, :, None]`.",
         ),
         Mistake(
             "axis-for-queries-only",
-            lambda query, key, w_q, w_k, v: torch.tanh((query @ w_q)[:, :, None] + key @ w_k) @ v,
+            lambda query, key, w_q, w_k, u: torch.tanh((query @ w_q)[:, :, None] + key @ w_k) @ u,
             "Only the queries got a new axis. The keys need one too, for the queries: `[:, None]`.",
         ),
         Mistake(
             "one-matrix-for-both",
-            lambda query, key, w_q, w_k, v: torch.tanh((query @ w_q)[:, :, None] + (key @ w_q)[:, None]) @ v,
+            lambda query, key, w_q, w_k, u: torch.tanh((query @ w_q)[:, :, None] + (key @ w_q)[:, None]) @ u,
             "The keys meet `w_q`. They have a matrix of their own, `w_k`.",
         ),
         Mistake(
             "matrices-swapped",
-            lambda query, key, w_q, w_k, v: torch.tanh((query @ w_k)[:, :, None] + (key @ w_q)[:, None]) @ v,
+            lambda query, key, w_q, w_k, u: torch.tanh((query @ w_k)[:, :, None] + (key @ w_q)[:, None]) @ u,
             "The queries meet `w_k`. Their own matrix is `w_q`; `w_k` belongs to the keys.",
         ),
         Mistake(
             "matrices-transposed",
-            lambda query, key, w_q, w_k, v: torch.tanh((query @ w_q.T)[:, :, None] + (key @ w_k.T)[:, None]) @ v,
+            lambda query, key, w_q, w_k, u: torch.tanh((query @ w_q.T)[:, :, None] + (key @ w_k.T)[:, None]) @ u,
             "Here a matrix is (features in, hidden out), so it is `query @ w_q`. (`nn.Linear` stores it the other way "
             "round: there you would transpose.)",
         ),
         Mistake(
             "queries-not-projected",
-            lambda query, key, w_q, w_k, v: torch.tanh(query[:, :, None] + (key @ w_k)[:, None]) @ v,
+            lambda query, key, w_q, w_k, u: torch.tanh(query[:, :, None] + (key @ w_k)[:, None]) @ u,
             "The queries enter as they are. They need their projection `w_q` first, which takes them to the hidden "
             "width.",
         ),
         Mistake(
             "keys-not-projected",
-            lambda query, key, w_q, w_k, v: torch.tanh((query @ w_q)[:, :, None] + key[:, None]) @ v,
+            lambda query, key, w_q, w_k, u: torch.tanh((query @ w_q)[:, :, None] + key[:, None]) @ u,
             "The keys enter as they are. They need their projection `w_k` first, which takes them to the hidden width.",
         ),
         Mistake(
             "dot-product",
-            lambda query, key, w_q, w_k, v: (query @ w_q) @ (key @ w_k).transpose(1, 2),
+            lambda query, key, w_q, w_k, u: (query @ w_q) @ (key @ w_k).transpose(1, 2),
             "That is a dot product of the two projections (Luong's *general* score). The additive score sums, applies "
-            "tanh, and uses `v`.",
+            "tanh, and uses `u`.",
         ),
         Mistake(
             "no-tanh-and-keys-by-queries",
-            _additive(lambda q, k: q + k, lambda c, v: (c @ v).transpose(1, 2)),
+            _additive(lambda q, k: q + k, lambda c, u: (c @ u).transpose(1, 2)),
             "Two things: the tanh is missing, and rows must be queries, columns keys.",
         ),
         Mistake(
             "no-tanh-and-returns-weights",
-            _additive(lambda q, k: q + k, lambda c, v: (c @ v).softmax(dim=-1)),
+            _additive(lambda q, k: q + k, lambda c, u: (c @ u).softmax(dim=-1)),
             "Two things: the tanh is missing (look: all your rows are the same), and the scores are wanted, without "
             "softmax.",
         ),
         Mistake(
-            "no-tanh-and-v-forgotten",
-            _additive(lambda q, k: q + k, lambda c, v: c.sum(dim=-1)),
-            "Two things: the tanh is missing, and `v` says how much each hidden feature counts.",
+            "no-tanh-and-u-forgotten",
+            _additive(lambda q, k: q + k, lambda c, u: c.sum(dim=-1)),
+            "Two things: the tanh is missing, and `u` says how much each hidden feature counts.",
         ),
     ),
     hints=(
         "Write the four shapes down first: q W_q, k W_k, their sum for all pairs, and the scores.",
         "The sum needs (batch, q_len, k_len, d_hidden): an axis of size 1 in each term says 'the same for all of the "
         "other'.",
-        "`torch.tanh((query @ w_q)[:, :, None] + (key @ w_k)[:, None])`, and the product with `v` sums over the last "
+        "`torch.tanh((query @ w_q)[:, :, None] + (key @ w_k)[:, None])`, and the product with `u` sums over the last "
         "axis.",
     ),
     alternatives=(additive_with_loops, additive_of_pairs_joined, additive_with_einsum),
