@@ -201,7 +201,7 @@ def test_transposed_inputs_are_taken_as_they_come():
 
 def test_widths_that_differ_are_refused():
     query, key, value = torch.zeros(2, 3, 5), torch.zeros(2, 7, 4), torch.zeros(2, 7, 11)
-    expected = "expected keys of width d_k = 5, got 4: project both to one width"
+    expected = "expected keys of width d_k = 5, got 4: project queries and keys to one width with two learned matrices"
     with pytest.raises(ValueError, match=expected):
         inspect.unwrap(scaled_dot_product_attention)(query, key, value)
 

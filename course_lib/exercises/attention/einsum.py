@@ -24,7 +24,7 @@ def einsum_attention(query, key, value):
 
 
 def starter_einsum(query, key, value):
-    """Attention for (batch, n_heads, …): b, h, q, k, d (of query and key), v (of value)."""
+    """Attention with heads: b, h, q, k, d (query and key), v (value)."""
     scores = torch.einsum(..., query, key)
     weights = (scores / math.sqrt(query.shape[-1])).softmax(dim=-1)
     return torch.einsum(..., weights, value)

@@ -31,7 +31,7 @@ def soft_lookup(query, key, value):
 
 
 def starter_soft_lookup(query, key, value):
-    """The mean of all values, weighted by how well their keys match the query."""
+    """The mean of the values, weighted by how well their keys fit."""
     scores = ...  # (k_len): one number for each key
     weights = scores.softmax(dim=...)  # (k_len): positive, their sum is 1
     return weights @ ...  # (d_v): the mean
