@@ -1,6 +1,6 @@
 """The largest piece of memory that attention asks for at once: with the table of scores, and fused.
 
-    python -m experiments.attention_memory
+python -m experiments.attention_memory
 """
 
 import torch
