@@ -1,6 +1,8 @@
 """The largest piece of memory that attention asks for at once: with the table of scores, and fused.
 
-python -m experiments.attention_memory
+    python -m experiments.attention_memory
+
+The largest single allocation, as PyTorch's profiler sees it on a CPU. Memory of another kind of kernel may differ.
 """
 
 import torch
