@@ -16,8 +16,8 @@ from course_lib.figures.style import INK, MASK, SEQUENTIAL, apply_style, ink_on,
 
 TOKENS_MAX = 24  # positions that still get their token as a label
 ANNOTATED_MAX = 12  # keys that still get their number written into the cell
-PAGE = 7.2  # inches
-CELL, CELL_MIN = 0.62, 0.19  # inches; the smallest one still holds a line of text
+PAGE, PHONE = 7.2, 5.4  # inches; what is wider than the second has small text on a phone
+CELL, CELL_NUMBER, CELL_MIN = 0.62, 0.42, 0.19  # inches; the second holds a number, the smallest a line of text
 LETTER = 0.11  # inches, about the width of one
 
 
@@ -109,10 +109,14 @@ def heatmaps(
     vmin, vmax = _range(values[~hidden], vmin, vmax)
     n_queries, n_keys = values.shape[1:]
     label = _margin(queries)
-    fitting = int((PAGE - label) // (n_keys * CELL_MIN + 0.2))
-    rows = -(-n_heads // (cols or max(1, min(4, fitting))))
+    panel = n_keys * (CELL_NUMBER if annotate and n_keys <= ANNOTATED_MAX else CELL_MIN) + 0.2
+    fitting = int((PHONE - label) // panel)
+    if fitting < min(2, n_heads):
+        fitting = max(1, int((PAGE - label) // panel))
+    rows = -(-n_heads // (cols or min(4, fitting)))
     cols = cols or -(-n_heads // rows)
-    cell = min(CELL, (PAGE - label) / cols / (n_keys + 1), 5.6 / n_queries)
+    width = PHONE if label + cols * panel <= PHONE else PAGE
+    cell = min(CELL, ((width - label) / cols - 0.2) / n_keys, 5.6 / n_queries)
     width, height = (
         label + cols * (n_keys * cell + 0.2),
         rows * (n_queries * cell + 0.4) + _margin(queries if keys is None else keys),
