@@ -283,7 +283,8 @@ def gallery():
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_nobody_is_shut_out(browser, tmp_path, visit, theme):
-    page = visit(*gallery(), theme=theme)
+    curves = figures.lines([0, 1], {"a": [0, 1], "b": [1, 0]}, alt="Crossing.")
+    page = visit(*gallery(), curves, figures.shapes(figures.box("x", "1 2")), theme=theme)
     found = Axe().run(page, options={"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}).response
     assert [(each["id"], each["nodes"][0]["html"]) for each in found["violations"]] == []
     assert len(found["passes"]) > 5
@@ -300,6 +301,12 @@ def test_targets_are_large_enough(visit):
 def test_narrow_screens_need_no_sideways_scrolling(visit, width):
     page = visit(*gallery(), width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    boards = page.locator(".course-board").evaluate_all("boards => boards.map(b => b.scrollWidth - b.clientWidth)")
+    assert boards == [0, 0], "every number is seen"
+    cut = page.locator("li .course-token").evaluate_all(
+        "tokens => tokens.filter(token => token.scrollWidth > token.clientWidth).map(token => token.title)"
+    )
+    assert set(cut) <= {"an unbelievably long token"}
 
 
 def test_alternative_words_are_seen_only_without_styles(visit):

@@ -3,6 +3,8 @@
 import io
 import re
 import sys
+from base64 import b64encode
+from configparser import ConfigParser
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -28,6 +30,7 @@ from course_lib.figures import (
     show,
 )
 from course_lib.figures.plots import LINE, _apart
+from tools.environment import ROOT
 
 X = [0, 1, 2, 3]
 Q, K = box("Q", "q_len=3 d_k=2", "query"), box("Kᵀ", "d_k=2 k_len=4", "key")
@@ -131,6 +134,22 @@ def test_picture_keeps_its_size_on_the_page_when_it_is_drawn_coarsely(drawn):
         still = int(re.search(r'<img [^>]*width="(\d+)"', drawn[kind].still())[1])
         assert still == pytest.approx(width, rel=0.03)
     assert opened(drawn["dense heatmap"].png).info["dpi"][0] < 80 < opened(drawn["show"].png).info["dpi"][0]
+
+
+def test_comparison_of_outputs_leaves_the_pictures_out(drawn):
+    settings = ConfigParser()
+    settings.read(ROOT / "tools" / "sanitize.cfg", encoding="utf-8")
+
+    def sanitized(html):
+        for section in settings.values():
+            html = re.sub(section.get("regex", "$^"), section.get("replace", ""), html)
+        return html
+
+    html = drawn["lines"]._repr_html_()
+    elsewhere = html.replace(b64encode(drawn["lines"].png).decode(), b64encode(drawn["bars"].png).decode())
+    assert elsewhere != html
+    assert sanitized(elsewhere) == sanitized(html)
+    assert "Figure: Lines." in sanitized(html)
 
 
 def test_letters_that_matplotlib_lacks_are_drawn_where_a_font_has_them():
