@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 RUN   := PYTHONPATH= $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab notebooks strict sync lint bench bundle colab address pins clean
+.PHONY: help book test lab notebooks strict pitfalls sync lint bench bundle colab address pins clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -29,6 +29,9 @@ notebooks: $(READY)  ## re-run chapters and store their outputs (NOTEBOOKS=chapt
 
 strict: $(READY)  ## re-run chapters and compare with the stored outputs (NOTEBOOKS=… as above)
 	@$(RUN) -m tools.stages --only notebooks $(NOTEBOOKS)
+
+pitfalls: $(READY)  ## run the snippets of the pitfalls and store what they print
+	@$(RUN) -m tools.pitfalls
 
 sync: $(READY)  ## copy the library's definitions into the chapters' definition cells
 	@$(RUN) -m tools.sync

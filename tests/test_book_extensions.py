@@ -17,10 +17,7 @@ from browser import find_chromium, launch
 from bs4 import BeautifulSoup
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
-from torch import nn
-from torch.nn import functional as F
 
-from course_lib.exercises import registry
 from course_lib.figures import heatmap
 from course_lib.figures.page import css
 from tools.cells import from_text
@@ -38,7 +35,6 @@ TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 LISTED = [entry["file"] for part in TOC["parts"] for entry in part["chapters"]]
 CHAPTERS = [Path(file).name for file in LISTED if file.startswith("chapters/")]
 PLANNED = [name for part in yaml.safe_load((BOOK / "chapters.yml").read_text("utf-8")) for name in part["chapters"]]
-ROWS = yaml.safe_load((BOOK / "pitfalls.yml").read_text(encoding="utf-8"))
 SVG = (BOOK / "_static" / "transformer.svg").read_text(encoding="utf-8")
 
 
@@ -323,39 +319,6 @@ def test_a_chapter_is_called_the_same_everywhere(name):
 def test_an_unknown_chapter_is_refused():
     with pytest.raises(ValueError, match=re.escape("expected a chapter of book/chapters.yml, got '21_future'")):
         page_map.title_of(Environment(), "21_future")
-
-
-# Pitfalls
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
-def test_a_pitfall_shows_what_it_says(row):
-    assert "assert" in row["code"], "a row proves what it says"
-    torch.manual_seed(0)
-    exec(row["code"], {"torch": torch, "nn": nn, "F": F})
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
-def test_a_pitfall_is_complete(row):
-    assert {"id", "chapter", "severity", "mistake", "instead", "shows", "code"} <= row.keys()
-    assert row.keys() <= {"id", "chapter", "severity", "mistake", "instead", "shows", "code", "exercise", "section"}
-    assert re.fullmatch(r"[a-z0-9-]+", row["id"])
-    assert row["chapter"] in PLANNED
-    assert row["severity"] in page_data.SEVERITY
-    assert row.get("exercise", "masks.causal") in registry()
-
-
-def test_pitfalls_have_ids_of_their_own():
-    assert len({row["id"] for row in ROWS}) == len(ROWS)
-    assert [row["chapter"] for row in ROWS] == sorted(row["chapter"] for row in ROWS)
-
-
-def test_the_page_shows_the_pitfalls_of_chapters_that_exist():
-    text = page_data.pitfalls(Environment(chapters=("05_masks",)))
-    assert text.startswith("## 05 · Masks")
-    assert text.count("\n### ") == sum(row["chapter"] == "05_masks" for row in ROWS)
-    assert "02_attention" not in text
-    assert page_data.pitfalls(Environment()) == ""
 
 
 # Results

@@ -1,7 +1,6 @@
-"""Sphinx extension: pages written from data.
+"""Sphinx extension: a page written from data.
 
-`<!-- pitfalls -->` in book/pitfalls.md becomes the rows of book/pitfalls.yml whose chapter exists; `<!-- results -->`
-in book/results.md becomes the tables of book/results/*.json.
+`<!-- results -->` in book/results.md becomes the tables of book/results/*.json.
 
 A results file is `chapters.json` (what `make notebooks` measured), or a table of its own:
 {"title": "…", "about": "…", "columns": ["…"], "rows": [["…"]]}. Other files are left to the pages that read them.
@@ -11,51 +10,9 @@ import json
 import re
 from pathlib import Path
 
-import yaml
 from page_map import exists, title_of
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-
-SEVERITY = {
-    "crash": "stops with an error",
-    "silent": "runs, with wrong numbers",
-    "misleading": "a wrong explanation",
-}
-
-
-def pitfalls(env: BuildEnvironment) -> str:
-    """One section for every chapter that exists, one subsection for every row."""
-    path = Path(env.srcdir) / "book" / "pitfalls.yml"
-    env.note_dependency(str(path))
-    rows = yaml.safe_load(path.read_text(encoding="utf-8"))
-    lines = []
-    for chapter in dict.fromkeys(row["chapter"] for row in rows):
-        if exists(env, chapter):
-            lines += [f"## {title_of(env, chapter)}", ""]
-            lines += [pitfall(row, title_of(env, chapter)) for row in rows if row["chapter"] == chapter]
-    return "\n".join(lines)
-
-
-def pitfall(row: dict, title: str) -> str:
-    """The Markdown of one row; `title` is its chapter's."""
-    check = f' `check("{row["exercise"]}", …)` recognizes it.' if "exercise" in row else ""
-    section = row.get("section", "pitfalls-measured")
-    chapter = f"[{title}](/chapters/{row['chapter']}.ipynb#{section})"
-    return f"""(pitfall-{row["id"]})=
-### {row["mistake"]}
-
-*{SEVERITY[row["severity"]].capitalize()}.* {row["shows"]}
-
-**Instead:** {row["instead"].rstrip(".")}.{check} More in {chapter}.
-
-<details><summary>See it happen</summary>
-
-```python
-{row["code"].rstrip()}
-```
-
-</details>
-"""
 
 
 def results(env: BuildEnvironment) -> str:
@@ -100,9 +57,8 @@ def table(stored: dict) -> str:
 
 
 def fill(app: Sphinx, docname: str, source: list[str]) -> None:
-    for page, write in {"pitfalls": pitfalls, "results": results}.items():
-        if docname == f"book/{page}":
-            source[0] = source[0].replace(f"<!-- {page} -->", write(app.env))
+    if docname == "book/results":
+        source[0] = source[0].replace("<!-- results -->", results(app.env))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

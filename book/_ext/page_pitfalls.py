@@ -1,0 +1,100 @@
+"""Sphinx extension: the page of the pitfalls, written from data.
+
+In book/pitfalls.md, `<!-- pitfalls -->` becomes the rows of book/pitfalls/*.yml, each with its snippet and with what
+that prints, as `make pitfalls` stored it; `<!-- count -->` becomes their number.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import yaml
+from page_map import exists, title_of
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+SEVERITY = {
+    "crash": "stops with an error",
+    "silent": "runs, with wrong numbers",
+    "misleading": "a wrong explanation",
+}
+
+
+def read(env: BuildEnvironment) -> dict[str, list[dict]]:
+    """The rows of each chapter, each with the `output` of its snippet."""
+    book = Path(env.srcdir) / "book"
+    stored, files = book / "results" / "pitfalls.json", sorted((book / "pitfalls").glob("*.yml"))
+    for path in (stored, *files):
+        env.note_dependency(str(path))
+    outputs = json.loads(stored.read_text(encoding="utf-8"))["outputs"]
+    return {
+        path.stem: [row | {"output": outputs[row["id"]]} for row in yaml.safe_load(path.read_text(encoding="utf-8"))]
+        for path in files
+    }
+
+
+def page(env: BuildEnvironment, text: str) -> str:
+    """The page with its rows, a section for each chapter, and with their number."""
+    rows = read(env)
+    lines = []
+    for chapter, pitfalls in rows.items():
+        lines += [f"## {title_of(env, chapter)}", "", *(pitfall(env, chapter, row) for row in pitfalls)]
+    return text.replace("<!-- pitfalls -->", "\n".join(lines)).replace(
+        "<!-- count -->", str(sum(map(len, rows.values())))
+    )
+
+
+def pitfall(env: BuildEnvironment, chapter: str, row: dict) -> str:
+    """The Markdown of one row."""
+    check = f' `check("{row["exercise"]}", …)` recognizes it.' if "exercise" in row else ""
+    return f"""(pitfall-{row["id"]})=
+### {row["mistake"]}
+
+*{SEVERITY[row["severity"]].capitalize()}.* {row["shows"]}
+
+**Instead:** {row["instead"].rstrip(".")}.{check}{link(env, chapter, row.get("section"))}
+
+<details><summary>See it happen</summary>
+
+```python
+{row["code"].rstrip()}
+```
+
+It prints:
+
+```text
+{row["output"].rstrip()}
+```
+
+</details>
+"""
+
+
+def link(env: BuildEnvironment, chapter: str, section: str | None) -> str:
+    """Where the book says more: the heading in the chapter, else the chapter, else nothing."""
+    if not exists(env, chapter):
+        return ""
+    address = f"/chapters/{chapter}.ipynb"
+    if section in anchors(env, chapter):
+        return f" Measured in [{title_of(env, chapter)}]({address}#{section})."
+    return f" More in [{title_of(env, chapter)}]({address})."
+
+
+def anchors(env: BuildEnvironment, chapter: str) -> set[str]:
+    """The anchors of a chapter's headings."""
+    path = Path(env.srcdir) / "chapters" / f"{chapter}.ipynb"
+    env.note_dependency(str(path))
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    headings = re.findall(r"^#+ +(.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+
+
+def fill(app: Sphinx, docname: str, source: list[str]) -> None:
+    if docname == "book/pitfalls":
+        source[0] = page(app.env, source[0])
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("source-read", fill)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,119 @@
+"""Every pitfall happens as the page says: its snippet runs, prints what is stored, and fits the page."""
+
+import json
+import re
+import sys
+from importlib import import_module
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from course_lib.exercises import registry
+from tools import pitfalls
+from tools.environment import ROOT, chapters
+
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+page_pitfalls = import_module("page_pitfalls")
+
+ROWS = pitfalls.rows()
+STORED = json.loads(pitfalls.STORED.read_text(encoding="utf-8"))["outputs"]
+PLANNED = [
+    name
+    for part in yaml.safe_load((ROOT / "book" / "chapters.yml").read_text(encoding="utf-8"))
+    for name in part["chapters"]
+]
+NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
+ERROR = re.compile(r"^\w+Error: ", re.MULTILINE)
+MOST_LINES = 12
+
+each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
+
+
+def same(ours: str, theirs: str) -> bool:
+    """Whether two outputs say the same: the same words, and numbers that differ by a last digit at most.
+
+    Other processors add in another order: a number that is rounded to two digits may fall to the other side, and a
+    tensor of ones is shown as `1.` or as `1.00`.
+    """
+    words = ["".join(NUMBER.sub("#", text).split()) for text in (ours, theirs)]
+    numbers = [[float(n.replace(",", "").replace("−", "-")) for n in NUMBER.findall(text)] for text in (ours, theirs)]
+    return words[0] == words[1] and all(abs(a - b) <= 0.011 + 1e-3 * abs(b) for a, b in zip(*numbers, strict=True))
+
+
+@each_row
+def test_a_snippet_prints_what_is_stored(row):
+    assert same(pitfalls.output(row["code"]), STORED[row["id"]]), "look at the output, then run make pitfalls"
+
+
+def test_outputs_are_compared_with_care():
+    """Fixtures: another last digit is the same; another number, another word and one number more are not."""
+    stored = "rows: tensor([1.00, 0.25])\n"
+    assert same("rows: tensor([1., 0.26])\n", stored)
+    assert same("x: [ 0.50, -0.25]\n", "x: [0.50, -0.25]\n")
+    for other in ("rows: tensor([1.00, 0.28])\n", "row: tensor([1.00, 0.25])\n", "rows: tensor([1.00])\n", ""):
+        assert not same(other, stored)
+
+
+def test_no_output_is_left_over():
+    assert set(STORED) == {row["id"] for row in ROWS}, "run make pitfalls"
+
+
+@each_row
+def test_a_row_is_complete(row):
+    needed = {"id", "chapter", "severity", "mistake", "instead", "shows", "code"}
+    assert needed <= row.keys() <= needed | {"exercise", "section"}
+    assert re.fullmatch(r"[a-z0-9-]+", row["id"])
+    assert row["chapter"] in PLANNED
+    assert row["severity"] in page_pitfalls.SEVERITY
+    assert row.get("exercise", "masks.causal") in registry()
+    assert re.search(r"[.)]$", row["shows"].strip()), "whole sentences"
+    assert not row["mistake"].endswith(".")
+
+
+@each_row
+def test_a_snippet_is_short_and_prints(row):
+    lines = row["code"].rstrip().splitlines()
+    assert len(lines) <= MOST_LINES
+    assert max(map(len, [*lines, *STORED[row["id"]].splitlines()])) <= pitfalls.WIDTH
+    assert STORED[row["id"]].strip(), "print what happens"
+    assert bool(ERROR.search(STORED[row["id"]])) == (row["severity"] == "crash"), "crash: it stops with an error"
+
+
+def test_pitfalls_have_ids_of_their_own():
+    assert len({row["id"] for row in ROWS}) == len(ROWS)
+
+
+# The page
+
+
+class Environment(SimpleNamespace):
+    """What the extension asks of Sphinx: where the sources are, and which pages there are."""
+
+    def __init__(self, *chapters: str):
+        super().__init__(srcdir=ROOT, found_docs={f"chapters/{name}" for name in chapters})
+
+    def note_dependency(self, path: str) -> None:
+        pass
+
+
+def test_the_page_shows_every_row_and_counts_them():
+    text = (ROOT / "book" / "pitfalls.md").read_text(encoding="utf-8")
+    assert pitfalls.START in text, "the page says what comes before each snippet"
+    shown = page_pitfalls.page(Environment(), text)
+    assert f"# {len(ROWS)} ways to get a Transformer wrong" in shown
+    assert shown.count("\n### ") == len(ROWS)
+    for row in ROWS:
+        assert f"(pitfall-{row['id']})=" in shown
+        assert STORED[row["id"]].rstrip() in shown
+
+
+def test_rows_link_to_the_heading_that_measures_them():
+    chapter = chapters()[0].stem
+    heading = sorted(page_pitfalls.anchors(Environment(), chapter))[0]
+    link = page_pitfalls.link
+    assert f"Measured in [{chapter[:2]} · " in link(Environment(chapter), chapter, heading)
+    assert link(Environment(chapter), chapter, heading).endswith(f"(/chapters/{chapter}.ipynb#{heading}).")
+    for section in (None, "a-heading-that-is-gone"):
+        assert link(Environment(chapter), chapter, section).endswith(f"(/chapters/{chapter}.ipynb).")
+    assert link(Environment(), chapter, heading) == ""
