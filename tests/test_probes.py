@@ -9,6 +9,7 @@ from torch import nn
 
 from course_lib import decoder as decoder_module
 from course_lib.encoder import Classifier, Encoder
+from course_lib.language_model import LanguageModel, LanguageModelConfig
 from course_lib.masks import causal_mask, padding_mask
 from course_lib.positional_encoding import InputEmbedding, SinusoidalPositions
 from course_lib.probes import Verdict, dependency, leak_probe, pad_probe, random_token_floor, record_attention
@@ -107,6 +108,15 @@ def test_pads_on_the_left_need_the_mask_and_the_positions():
     unchecked = inspect.unwrap(pad_probe)  # the type checks of the tests would object first
     with pytest.raises(ValueError, match="expected side='right' or 'left', got 'both'"):
         unchecked(model(True, True), ids, side="both")
+
+
+@pytest.mark.parametrize("rotary", [True, False])
+def test_relative_positions_do_not_notice_pads_on_the_left(rotary):
+    torch.manual_seed(0)
+    config = LanguageModelConfig(11, d_model=8, n_heads=2, n_kv_heads=1, d_ff=13, n_layers=2, rotary=rotary)
+    model = LanguageModel(config).eval()
+    assert pad_probe(model, SRC)
+    assert bool(pad_probe(model, SRC, side="left")) == rotary
 
 
 def test_dropout_and_nan_are_named_first():

@@ -129,7 +129,7 @@ def _repair_cases():
 
 EXERCISE = Exercise(
     title="Bug hunt: four bugs in six lines",
-    task="Find the four bugs, so that each token attends to the real tokens up to and with itself.",
+    task="Find the four bugs, so that each token attends to the real tokens up to and including itself.",
     reference=self_attention,
     starter=self_attention_starter,
     cases=_repair_cases,
