@@ -52,7 +52,7 @@ def _pads(ids):
 
 EXERCISE = Exercise(
     title="The mask of a decoder",
-    task="From ids (batch, n), return the mask (batch, 1, n, n): a token may see real tokens up to and including itself.",
+    task="From ids (batch, n) make the mask (batch, 1, n, n): a token may see real tokens, up to and including itself.",
     reference=target_mask,
     canonical=one_infinity,
     cases=lambda: [
