@@ -94,6 +94,12 @@ def visit(browser):
         one.context.close()
 
 
+def unfolded(page):
+    """The page with everything open that was folded."""
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+    return page
+
+
 GATES = [pages.outside_resources, pages.dead_links, pages.figures_without_words, pages.titles, pages.too_heavy]
 
 
@@ -113,7 +119,7 @@ def test_page_is_quiet_and_asks_no_other_host(book, visit, name):
     """Scrolled to its end and unfolded, in light and dark."""
     seen = visit()
     page = seen.open(book / f"{name}.html")
-    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    unfolded(page)
     page.mouse.wheel(0, 100_000)
     page.wait_for_load_state("networkidle")
     assert seen.outside == []
@@ -128,7 +134,7 @@ def test_page_has_no_barrier(book, visit, name, scheme):
     """axe-core finds nothing serious or critical, with everything unfolded. In the dark only the colors are others."""
     page = visit(color_scheme=scheme, reduced_motion="reduce").open(book / f"{name}.html")
     assert page.evaluate("document.documentElement.dataset.theme") == scheme
-    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    unfolded(page)
     assert page.evaluate("document.getAnimations().length") == 0, "moves, although the reader asked for less motion"
     options = {"resultTypes": ["violations"]}
     if scheme == "dark":
@@ -147,14 +153,14 @@ def test_page_has_no_barrier(book, visit, name, scheme):
 @pytest.mark.parametrize("width", [390, 768])
 def test_page_fits_narrow_screens(book, visit, name, width):
     page = visit(viewport={"width": width, "height": 844}).open(book / f"{name}.html")
-    page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    unfolded(page)
     wider = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
     assert wider <= 0, f"the page is {wider} pixels wider than the screen"
 
 
 @each_chapter
 def test_sliders_and_menus_move_by_keyboard(book, visit, name):
-    page = visit().open(book / f"{name}.html")
+    page = unfolded(visit().open(book / f"{name}.html"))
     for figure in page.locator("[data-course=explore]").all():
         for control in figure.locator(".course-controls input, .course-controls select").all():
             shown = "frames => frames.findIndex(frame => !frame.hidden)"
@@ -169,7 +175,7 @@ def test_sliders_and_menus_move_by_keyboard(book, visit, name):
 
 @each_chapter
 def test_attention_views_move_by_keyboard(book, visit, name):
-    page = visit().open(book / f"{name}.html")
+    page = unfolded(visit().open(book / f"{name}.html"))
     for view in page.locator("[data-course=attention_view]").all():
         status = view.locator("[role=status]")
         view.locator("input[type=radio]:checked").focus()

@@ -48,6 +48,7 @@ GATES = {
     "chapter.title": chapter.title,
     "chapter.length": chapter.length,
     "chapter.opening_table": partial(chapter.opening_table, costs=COSTS),
+    "chapter.lists": chapter.lists,
     "chapter.markdown_everyone_renders": chapter.markdown_everyone_renders,
     "outputs.erroring_cells": outputs.erroring_cells,
     "outputs.machine_traces": outputs.machine_traces,
@@ -167,6 +168,10 @@ BROKEN = {
         (swap("5 minutes to read", "1 minute to read"), "expected the row '| It takes you | 5 minutes to read"),
         (swap("Three times · ★★☆ · 5 min", "Three times · ★★☆ · 15 min"), "5 minutes to read, 35 to practice |'"),
         (swap("Some text.", "word " * 900), "expected the row '| It takes you | 10 minutes to read"),
+    ],
+    "chapter.lists": [
+        (swap("Some text.", "The rest sums to\n1. So it goes."), "'1. So it goes.' begins a list in the middle"),
+        (swap("Some text.", "Half of two\n- one - is left."), "'- one - is left.' begins a list"),
     ],
     "chapter.markdown_everyone_renders": [
         (swap("> **Note.**", ":::{note}\n:::\n>"), "':::{note}' shows as it is outside of the book"),

@@ -30,6 +30,7 @@ def test_table_of_contents_names_every_chapter_in_its_order():
         chapter.sections,
         chapter.title,
         chapter.length,
+        chapter.lists,
         chapter.markdown_everyone_renders,
         folds.predictions,
         folds.folded_inputs,

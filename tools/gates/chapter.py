@@ -192,6 +192,21 @@ def length(path: Path) -> list[str]:
     return found
 
 
+def lists(path: Path) -> list[str]:
+    """A list is meant as one: a line of a paragraph that happens to begin with '1.' or '-' would be one, too."""
+    found = []
+    for cell in (cell for cell in read(path).cells if cell.cell_type == "markdown"):
+        lines = cell.source.split("\n")
+        opened = [t for t in MARKDOWN.parse(cell.source) if t.type.endswith("_list_open") and t.level == 0]
+        for first in (token.map[0] for token in opened):
+            if first > 0 and lines[first - 1].strip():
+                found.append(
+                    f"{path.name}, cell {cell.id!r}: {lines[first]!r} begins a list in the middle of a paragraph: "
+                    "break the line elsewhere, or put a blank line before the list"
+                )
+    return found
+
+
 def markdown_everyone_renders(path: Path) -> list[str]:
     """Markdown cells hold what the book, JupyterLab, VS Code, Colab and GitHub all render: no raw directives."""
     found = []
