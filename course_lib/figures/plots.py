@@ -54,7 +54,7 @@ def lines(
             )
     inks = _colors(series, colors)
     fig, ax = new_figure(WIDTH, HEIGHT)
-    ax.set(xlabel=xlabel, ylabel=ylabel, title=title or "", xscale="log" if xlog else "linear")
+    ax.set(xlabel=xlabel, ylabel=_upright(ylabel), title=title or "", xscale="log" if xlog else "linear")
     ax.set_yscale("log" if ylog else "linear")
     for number, (name, (middle, low, high)) in enumerate(series.items()):
         style = ("-", "--", ":")[number // len(PALETTE) % 3]
@@ -129,7 +129,7 @@ def bars(
     ticks, limits = (ax.set_yticks, ax.set_xlim) if horizontal else (ax.set_xticks, ax.set_ylim)
     ticks(range(len(places)), places)
     ax.tick_params("y" if horizontal else "x", length=0)
-    ax.set(**{"xlabel" if horizontal else "ylabel": label}, title=title or "")
+    ax.set(**({"xlabel": label} if horizontal else {"ylabel": _upright(label)}), title=title or "")
     if not log:  # room for the numbers
         text = (max(map(text_width, texts), default=0.0) if horizontal else LINE) + 0.16
         room = max(2.5 * text, WIDTH - max(map(text_width, places)) - 0.6 if horizontal else HEIGHT - 1)
@@ -142,6 +142,15 @@ def bars(
     if groups is not None:
         fig.legend(loc="outside upper center", ncols=len(table))
     return show(fig, alt=alt)
+
+
+def _upright(label: str) -> str:
+    """A label beside the axes, on two lines where one is higher than they are."""
+    words = label.split()
+    if text_width(label) <= HEIGHT - 0.7 or len(words) < 2:
+        return label
+    lines = [(" ".join(words[:cut]), " ".join(words[cut:])) for cut in range(1, len(words))]
+    return "\n".join(min(lines, key=lambda pair: max(map(text_width, pair))))
 
 
 def _named(values) -> dict[str, object]:

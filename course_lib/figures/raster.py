@@ -15,7 +15,7 @@ from PIL import Image
 
 LARGEST = 12_000  # bytes aimed at
 # Dots an inch and colors: the finest that is small enough, or the last.
-LOOKS = ((96, 32), (96, 16), (80, 16), (64, 16), (54, 16))
+LOOKS = ((96, 32), (80, 32), (72, 24), (64, 24), (54, 16))
 # Whichever of these the machine has writes what matplotlib's own font cannot; the page needs none of them.
 FALLBACKS = ("Noto Sans CJK KR", "Noto Sans KR", "NanumGothic", "Apple SD Gothic Neo", "Malgun Gothic")
 PADDING = 0.08  # inches of white around the drawing

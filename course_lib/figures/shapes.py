@@ -15,12 +15,12 @@ from course_lib.figures.svg import checked_alt
 COLORS = {"query": QUERY, "key": KEY, "value": VALUE, "mask": MASK}
 WORDS = {"@": "times", "=": "equals", "+": "plus", "×": "times elementwise", "−": "minus"}
 
-PAGE = 5.3  # inches: on a phone of 390 pixels, text is then still 11 pixels high
+PAGE = 5.35  # inches: on a phone of 390 pixels, text is then still 11 pixels high
 UNIT, LARGEST, SMALLEST = 0.24, 1.45, 0.2  # inches of one cell, of the largest side and the smallest
 COUNTED = 8  # so many rows and columns are drawn one by one
 BEHIND = 0.09  # inches from one box of a stack to the next
 GAP, LINE, PAD = 0.14, 0.2, 0.07
-ZOOMS = (1.0, 0.9, 0.8, 0.7)
+ZOOMS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 
 
 @dataclass(frozen=True)
@@ -142,10 +142,10 @@ class _Scale:
 
 
 def _fitting(rows: list[list]) -> _Scale:
-    """The largest scale at which no row has to be broken; the largest of all where each has one that has to."""
+    """The scale with which the rows take the fewest lines; of several the largest, with numbers beside their names."""
     sizes = [size for row in rows for part in row if isinstance(part, Box) for _, size in part.axes[-2:]]
     scales = [_Scale(sizes, zoom, between) for between in " \n" for zoom in ZOOMS]
-    return next((scale for scale in scales if all(len(_break(row, scale)) == 1 for row in rows)), scales[0])
+    return min(scales, key=lambda scale: sum(len(_break(row, scale)) for row in rows))
 
 
 def _check(row: list) -> None:
@@ -220,7 +220,7 @@ def _widest(lines: Iterable[str]) -> float:
 
 def _measure(part: Box | str, scale: _Scale) -> _Size:
     if isinstance(part, str):
-        return _Size(text_width(part) + 0.35, 0.25, 0.25)
+        return _Size(text_width(part) + (0.25 if part in WORDS else 0.35), 0.25, 0.25)
     body = scale(part.columns[1]) + BEHIND * _behind(part)
     under = _label(part.columns, scale.between).split("\n")
     width = _widest(_beside(part).split("\n")) + 2 * PAD + max(body, _widest([*_over(part), *under]))
@@ -264,5 +264,7 @@ def _draw_box(ax: Axes, part: Box, left: float, room: float, middle: float, scal
         above = top - BEHIND * behind - PAD - LINE * number
         ax.text(center, above, text, ha="center", va="bottom", weight=weight, parse_math=False)
     under = _label(part.columns, scale.between)
+    if _widest(under.split("\n")) > width:  # it would touch the rows' text
+        bottom = max(bottom, middle + LINE)
     ax.text(center, bottom + PAD, under, ha="center", va="top", linespacing=1.1, parse_math=False)
     ax.text(x - PAD, middle, _beside(part), ha="right", va="center", linespacing=1.1, parse_math=False)
