@@ -129,6 +129,25 @@ def test_spread_of_the_scores_is_one_at_every_width():
         assert scores.std().item() == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_gradient_descent_ends_at_the_nearest_query_with_the_wanted_weights(seed):
+    """As chapter 02 says: what is learned depends on the start, and it is the nearest of all queries that will do."""
+    generator = torch.Generator().manual_seed(seed)
+    key, start, wanted = (torch.randn(n, 5, generator=generator, dtype=torch.float64) for n in (3, 1, 1))
+    value = torch.eye(3, dtype=torch.float64)  # the output is the weights
+    target, _ = scaled_dot_product_attention(wanted, key, value)
+    query = start.clone().requires_grad_()
+    optimizer = torch.optim.SGD([query], lr=10.0)
+    for _step in range(3000):
+        optimizer.zero_grad()
+        (scaled_dot_product_attention(query, key, value)[0] - target).square().sum().backward()
+        optimizer.step()
+    differences = key[1:] - key[:1]
+    nearest = start + (wanted - start) @ differences.T @ torch.linalg.pinv(differences).T
+    assert_equal(query.detach(), nearest, 1e-6)
+    assert not torch.allclose(nearest, wanted, atol=0.1)
+
+
 # Masks
 
 

@@ -330,4 +330,55 @@ QUESTIONS = [
             ),
         ],
     ),
+    Question(
+        id="attention.guess_width",
+        text="Sixteen random keys, no division by √d_k: how large is the largest weight of a query, on average, at "
+        "d_k = 1024?",
+        guess=True,
+        options=[
+            Option(
+                "nearly 1",
+                True,
+                "The scores lie tens of units apart, so the softmax gives nearly everything to the best of the random "
+                "keys.",
+            ),
+            Option(
+                "about 1/16",
+                False,
+                "That would need equal scores. The keys are random, but their scores differ, and the more so the wider "
+                "the keys are.",
+            ),
+            Option(
+                "about 1/2",
+                False,
+                "Half of the weight goes to the best key at a small width already. The differences between scores keep "
+                "growing with the width.",
+            ),
+        ],
+    ),
+    Question(
+        id="attention.guess_gradient",
+        text="The gradient that reaches a query, without the division, as d_k grows from 1 to 1024:",
+        guess=True,
+        options=[
+            Option(
+                "Its mean grows, and its median vanishes.",
+                True,
+                "A typical query begins in a saturated softmax and gets almost nothing. The few others get a slope "
+                "times a key, and the keys grow longer.",
+            ),
+            Option(
+                "Its mean and its median vanish.",
+                False,
+                "The slopes of the softmax do shrink. But each of them is multiplied by a key, whose length grows as "
+                "√d_k.",
+            ),
+            Option(
+                "Its mean and its median grow.",
+                False,
+                "The keys do grow longer. But a typical softmax is saturated, so that its slopes are almost 0 and a "
+                "long key does not help.",
+            ),
+        ],
+    ),
 ]
