@@ -137,8 +137,8 @@ def test_gradient_descent_ends_at_the_nearest_query_with_the_wanted_weights(seed
     value = torch.eye(3, dtype=torch.float64)  # the output is the weights
     target, _ = scaled_dot_product_attention(wanted, key, value)
     query = start.clone().requires_grad_()
-    optimizer = torch.optim.SGD([query], lr=10.0)
-    for _step in range(3000):
+    optimizer = torch.optim.SGD([query], lr=3.0)
+    for _step in range(1500):
         optimizer.zero_grad()
         (scaled_dot_product_attention(query, key, value)[0] - target).square().sum().backward()
         optimizer.step()
