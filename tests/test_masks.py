@@ -114,6 +114,20 @@ def test_attention_equals_the_module_that_means_ignore_by_true(sizes):
     assert_equal(ours, theirs)
 
 
+def test_the_module_gives_nan_or_zeros_where_there_is_nothing_to_see():
+    module, x = nn.MultiheadAttention(6, 2, batch_first=True), torch.randn(1, 4, 6)
+    last = {need: module(x, x, x, attn_mask=causal_mask(4), need_weights=need)[0][0, 3] for need in (True, False)}
+    assert last[True].isnan().all()
+    assert torch.equal(last[False], module.out_proj.bias)
+
+
+def test_a_fully_masked_row_of_the_fused_function_is_zero_too():
+    query, key, value = torch.randn(3, 2, 5, 7)
+    mask = torch.tensor([[True], [False], [True], [True], [False]]).expand(5, 5)
+    fused = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    assert torch.equal(fused[:, [1, 4]], torch.zeros(2, 2, 7))
+
+
 def test_no_mask_is_a_plain_softmax():
     scores = torch.randn(2, 3, 5, dtype=torch.float64)
     assert_equal(masked_softmax(scores), scores.softmax(dim=-1), 0.0)
