@@ -12,6 +12,8 @@ from torch import nn
 from course_lib.masks import causal_mask, padding_mask
 from course_lib.multi_head import MultiHeadAttention, merge_heads, split_heads
 from course_lib.probes import dependency, leak_probe, pad_probe
+from course_lib.stored import results
+from experiments import multi_head_question
 
 DTYPE = torch.float64
 
@@ -211,6 +213,33 @@ def test_every_parameter_gets_a_gradient():
     assert silent == ["w_k.bias"]  # it moves all scores of a row alike, and a softmax does not notice
 
 
+@pytest.mark.parametrize("layer", ["w_q", "w_k", "w_v"])
+def test_bias_of_the_keys_does_nothing_and_that_of_the_values_moves_all_outputs_alike(layer):
+    ours = scramble(MultiHeadAttention(12, 4).double())
+    x = torch.randn(2, 5, 12, dtype=DTYPE)
+    before = ours(x, x, x)[0]
+    with torch.no_grad():
+        getattr(ours, layer).bias += torch.randn(12)
+    moved = ours(x, x, x)[0] - before
+    assert (moved.abs().max() < 1e-12) == (layer == "w_k")
+    assert ((moved - moved[:, :1]).abs().max() < 1e-12) == (layer != "w_q")
+
+
+@pytest.mark.parametrize("sizes", [(2, 7, 3, 5), (4, 4, 4, 4)], ids=["all different", "all equal"])
+def test_output_is_a_sum_of_heads_with_two_low_rank_maps_each(sizes):
+    batch, seq_len, n_heads, d_k = sizes
+    ours = MultiHeadAttention(n_heads * d_k, n_heads, bias=False).double()
+    x = torch.randn(batch, seq_len, n_heads * d_k, dtype=DTYPE)
+    w_q, w_k, w_v, w_o = (layer.weight.T for layer in (ours.w_q, ours.w_k, ours.w_v, ours.w_o))
+    total = torch.zeros_like(x)
+    for i in range(n_heads):
+        own = slice(i * d_k, (i + 1) * d_k)
+        where, what = w_q[:, own] @ w_k[:, own].T, w_v[:, own] @ w_o[own]
+        assert torch.linalg.matrix_rank(where) == torch.linalg.matrix_rank(what) == d_k
+        total += (x @ where @ x.mT / math.sqrt(d_k)).softmax(dim=-1) @ x @ what
+    assert_equal(ours(x, x, x)[0], total)
+
+
 @settings(max_examples=10)
 @given(st.permutations(range(5)))
 def test_memory_is_a_set_and_queries_keep_their_order(order):
@@ -255,3 +284,14 @@ def test_sizes_that_do_not_divide_are_refused(d_model, n_heads):
     words = f"expected d_model divisible by n_heads, got d_model={d_model} and n_heads={n_heads}: every head takes"
     with pytest.raises(ValueError, match=words):
         MultiHeadAttention(d_model, n_heads)
+
+
+# The stored experiments
+
+
+@pytest.mark.parametrize("name", ["one head, linear", "two heads, linear"])
+def test_stored_question_is_what_its_script_measures(name, monkeypatch):
+    monkeypatch.setattr(multi_head_question, "STEPS", multi_head_question.EVERY)
+    stored = results("multi_head_question")["runs"][name]
+    runs = multi_head_question.trained(multi_head_question.MODELS[name], rate=0.003)
+    assert [run["both"] for run in runs] == [pytest.approx(run["both"][:1], abs=0.005) for run in stored[4:]]

@@ -324,4 +324,60 @@ QUESTIONS = [
             ),
         ],
     ),
+    # Predictions, asked in the chapter before the cell that answers them.
+    Question(
+        id="multi_head.no_gradient",
+        text="Which of the four biases gets a gradient of zero, whatever the input and the loss are?",
+        options=[
+            Option(
+                "the bias of the queries",
+                False,
+                "It is multiplied with every key, and the keys differ, so the scores of a row change differently.",
+            ),
+            Option(
+                "the bias of the keys",
+                True,
+                "It adds one number to all scores of a row, and a softmax does not notice that.",
+            ),
+            Option(
+                "the bias of the values",
+                False,
+                "The weights of a row sum to 1, so this bias arrives in every output undiminished.",
+            ),
+            Option(
+                "the bias of the output",
+                False,
+                "It is added to every output as it is, so its gradient is the sum of the gradients that arrive there.",
+            ),
+        ],
+    ),
+    Question(
+        id="multi_head.ranks",
+        text="A head has 8 features, d_model is 64, and there are 48 tokens. What are the ranks of its QK circuit, of "
+        "its scores, and of its weights?",
+        options=[
+            Option(
+                "8, 8, and 8",
+                False,
+                "That would hold if the softmax were linear. The exponential acts on each score alone and lifts the "
+                "rank.",
+            ),
+            Option(
+                "8, 8, and 48",
+                True,
+                "Circuit and scores pass through 8 features. The softmax acts on each score alone and lifts the rank.",
+            ),
+            Option(
+                "64, 48, and 48",
+                False,
+                "Those are the sizes of the matrices. A product through 8 features has a rank of at most 8.",
+            ),
+            Option(
+                "8, 48, and 48",
+                False,
+                "The scores are X times the circuit times X transposed, and a product has at most the rank of its "
+                "factors.",
+            ),
+        ],
+    ),
 ]
