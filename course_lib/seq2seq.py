@@ -53,7 +53,7 @@ class GRUEncoder(nn.Module):
 
 
 class AdditiveAttention(nn.Module):
-    """score(query, key) = v · tanh(W_q query + W_k key): a small network compares the two.
+    """score(query, key) = tanh(query W_q + key W_k) · u: a small network compares the two.
 
     `keys` are `w_k(memory)`: they do not depend on the query, so one computation per sentence is enough.
     `mask` hides pads, True = may attend. Source: Bahdanau et al. 2015, appendix A.1.2.
@@ -69,7 +69,7 @@ class AdditiveAttention(nn.Module):
         super().__init__()
         self.w_q = nn.Linear(d_model, d_model, bias=False)
         self.w_k = nn.Linear(d_model, d_model)
-        self.v = nn.Linear(d_model, 1, bias=False)
+        self.u = nn.Linear(d_model, 1, bias=False)
 
     def forward(
         self,
@@ -79,7 +79,7 @@ class AdditiveAttention(nn.Module):
         mask: Bool[Tensor, "batch 1 k_len"] | None = None,
     ) -> tuple[Float[Tensor, "batch q_len d_model"], Float[Tensor, "batch q_len k_len"]]:
         compared = torch.tanh(self.w_q(query)[:, :, None] + keys[:, None])
-        weights = masked_softmax(self.v(compared).squeeze(-1), mask)
+        weights = masked_softmax(self.u(compared).squeeze(-1), mask)
         return weights @ memory, weights
 
 

@@ -55,7 +55,7 @@ def test_additive_attention_equals_loops(sizes, seed):
     for b in range(batch):
         for i in range(q_len):
             energy = [
-                attention.v.weight[0]
+                attention.u.weight[0]
                 @ torch.tanh(
                     attention.w_q.weight @ query[b, i] + attention.w_k.weight @ memory[b, j] + attention.w_k.bias
                 )

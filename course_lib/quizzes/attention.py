@@ -253,7 +253,7 @@ QUESTIONS = [
             Option(
                 "Hardly any gradient passes through it.",
                 True,
-                "One weight is almost 1 and the others are almost 0, so the slopes w (1 − w) almost vanish: the "
+                "One weight is almost 1 and the others are almost 0, so the slopes a (1 − a) almost vanish: the "
                 "softmax is saturated. Its weights are still correct.",
             ),
             Option(

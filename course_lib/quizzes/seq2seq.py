@@ -105,18 +105,19 @@ QUESTIONS = [
     ),
     Question(
         id="seq2seq.additive_without_tanh",
-        text="The additive score is w · tanh(W q + U k). You forget the tanh. What happens to the attention weights?",
+        text="The additive score is tanh(q W_q + k W_k) · u. You forget the tanh. What happens to the attention "
+        "weights?",
         options=[
             Option(
                 "They are the same for every query.",
                 True,
-                "The score is now w·W q + w·U k. Its first term is the same for all keys, so the softmax cancels it, "
-                "and the query no longer matters.",
+                "The score is now q W_q · u + k W_k · u. Its first term is the same for all keys, so the softmax "
+                "cancels it, and the query no longer matters.",
             ),
             Option(
                 "They are the same for every key.",
                 False,
-                "The term w·U k still differs from key to key. It is the query's term that cancels.",
+                "The term k W_k · u still differs from key to key. It is the query's term that cancels.",
             ),
             Option(
                 "They no longer sum to 1, because scores are unbounded.",
