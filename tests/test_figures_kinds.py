@@ -25,11 +25,11 @@ from course_lib.figures import (
     heatmaps,
     lines,
     new_figure,
-    plots,
     shapes,
     show,
 )
-from course_lib.figures.plots import LINE, _apart
+from course_lib.figures.lines import _apart
+from course_lib.figures.plots import LINE, WIDTH
 from tools.environment import ROOT
 
 X = [0, 1, 2, 3]
@@ -68,7 +68,7 @@ def drawn():
 def figures(monkeypatch):
     """The matplotlib figures that are shown while a test runs."""
     shown = []
-    for module in ("plots", "shapes"):  # the package holds functions of these names
+    for module in ("lines", "bars", "shapes"):  # the package holds functions of these names
         taking = lambda fig, alt: shown.append(fig) or show(fig, alt=alt)  # noqa: E731
         monkeypatch.setattr(sys.modules[f"course_lib.figures.{module}"], "show", taking)
     return shown
@@ -329,7 +329,7 @@ def test_figure_is_as_narrow_as_a_phone_asks_for(figures):
     shapes(*long)
     assert figures[0].get_figwidth() <= 5.4  # 518 pixels: 16 of them are 11 on a screen of 390 with margins of 16
     assert len(figures[0].axes[0].patches) == 6, "the row is broken, nothing is lost"
-    assert plots.WIDTH <= 5.4
+    assert WIDTH <= 5.4
 
 
 def test_further_axes_stand_behind(figures):
@@ -367,6 +367,12 @@ def test_rows_are_vectors_and_stacks_multiply():
             lambda: lines(X, {"a": X}, colors={"b": KEY}, alt="A."),
             ValueError,
             r"expected colors: only names among \['a'\], got \['b'\]\. Rename",
+        ),
+        (lambda: bars({"a": 1}, colors={"b": KEY}, alt="A."), ValueError, r"expected colors: only names among \['a'\]"),
+        (
+            lambda: bars({"a": 1}, error={"b": 1}, alt="A."),
+            ValueError,
+            r"expected error: the names \['a'\], got \['b'\]",
         ),
         (lambda: bars({"a": [[1]]}, alt="A."), ValueError, r"expected values\['a'\]: one number or a list of seeds"),
         (

@@ -1,0 +1,141 @@
+"""`bars`: one bar a name, its number at its end."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from course_lib.figures.arrays import as_array
+from course_lib.figures.display import Shown, show
+from course_lib.figures.plots import HEIGHT, LINE, WIDTH, chosen_colors, colors_of, named, upright
+from course_lib.figures.style import INK, QUERY, new_figure, text_width
+
+
+def bars(
+    values,
+    *,
+    alt: str,
+    label: str = "",
+    title: str | None = None,
+    groups: Sequence[str] | None = None,
+    error=None,
+    horizontal: bool | None = None,
+    digits: int | None = 2,
+    log: bool = False,
+    colors: Mapping[str, str] | None = None,
+) -> Shown:
+    """Draw one bar a name, its number at its end; a list of several numbers (seeds) is their median, with a whisker
+    from the lowest to the highest. With `groups`, each name has one value a group: a bar of its color in each.
+
+    `label` names the axis of values. `error` gives half-lengths of whiskers: one number, or one a name. Bars lie
+    (`horizontal`) where names are long. `digits` are the decimals of the numbers; None leaves them out.
+
+    >>> from course_lib.figures import bars
+    >>> bars({"no mask": 0.41, "causal mask": [0.97, 0.98, 0.99]}, label="accuracy", alt="Only the mask is accurate.")
+    Figure: Only the mask is accurate.
+    >>> bars({"small": [1, 2], "large": [3, 4]}, groups=["2 heads", "4 heads"], alt="Large is higher in both.")
+    Figure: Large is higher in both.
+    """
+    if not isinstance(values, Mapping):
+        raise TypeError(f'expected values: a number for each name, got {type(values).__name__}. Name them: {{"a": 1}}.')
+    series = named(values)
+    if groups is None:
+        places, table = list(series), {"": [_seeds(name, given) for name, given in series.items()]}
+        own = chosen_colors(places, colors)
+        inks = {"": [own.get(place, QUERY) for place in places]}
+    else:
+        places, table = list(map(str, groups)), {name: _columns(name, given, groups) for name, given in series.items()}
+        inks = colors_of(series, colors)
+    halves = _halves(error, list(series), grouped=groups is not None)
+    if horizontal is None:
+        horizontal = max(map(text_width, places)) > (WIDTH - 0.8) / len(places) - 0.1
+    thick = min(0.8 / len(table), 0.2 * len(places))  # few bars are no blocks
+    height = max(1.2, 0.34 * len(places) * max(1, 0.75 * len(table)) + 0.7) if horizontal else HEIGHT
+    fig, ax = new_figure(WIDTH, height)
+    ends, texts = [0.0], []
+    for number, (name, columns) in enumerate(table.items()):
+        at = np.arange(len(places)) + (number - (len(table) - 1) / 2) * thick
+        middle, low, high = (np.array([take(column) for column in columns]) for take in (np.median, np.min, np.max))
+        if name in halves:
+            low, high = middle - halves[name], middle + halves[name]
+        _bars(ax, at, (middle, low, high), thick * 0.9, horizontal, color=inks[name], label=name, log=log)
+        ends += [*low, *high]
+        if digits is not None:
+            texts += [
+                _number(ax, *where, digits, horizontal)
+                for where in zip(at, middle, np.where(middle < 0, low, high), strict=True)
+            ]
+    ticks, limits = (ax.set_yticks, ax.set_xlim) if horizontal else (ax.set_xticks, ax.set_ylim)
+    ticks(range(len(places)), places)
+    ax.tick_params("y" if horizontal else "x", length=0)
+    ax.set(**({"xlabel": label} if horizontal else {"ylabel": upright(label)}), title=title or "")
+    if not log:  # room for the numbers
+        text = (max(map(text_width, texts), default=0.0) if horizontal else LINE) + 0.16
+        room = max(2.5 * text, WIDTH - max(map(text_width, places)) - 0.6 if horizontal else HEIGHT - 1)
+        lowest, highest = min(ends), max(ends)
+        sides = (lowest < 0) + (highest > 0)
+        spare = (highest - lowest) * text / max(room - sides * text, text)
+        limits(lowest - spare * (lowest < 0), highest + spare * (highest > 0))
+    if horizontal:
+        ax.invert_yaxis()
+    if groups is not None:
+        fig.legend(loc="outside upper center", ncols=len(table))
+    return show(fig, alt=alt)
+
+
+def _seeds(name: str, values) -> np.ndarray:
+    """What one bar stands for: one number, or several."""
+    seeds = np.atleast_1d(as_array(values, f"values[{name!r}]"))
+    if seeds.ndim > 1 or not seeds.size:
+        raise ValueError(
+            f"expected values[{name!r}]: one number or a list of seeds, got shape {seeds.shape}. "
+            "Name the groups: groups=[…]."
+        )
+    return seeds
+
+
+def _columns(name: str, values, groups: Sequence) -> np.ndarray:
+    """One value a group, or a row of them for every seed, as (groups, seeds)."""
+    array = as_array(values, f"values[{name!r}]")
+    if array.ndim not in (1, 2) or array.shape[-1] != len(groups):
+        raise ValueError(
+            f"expected values[{name!r}]: {len(groups)} numbers, one a group, got shape {array.shape}. "
+            "Several seeds: an array (seeds, groups)."
+        )
+    return np.atleast_2d(array).T
+
+
+def _halves(error, names: list[str], grouped: bool) -> dict[str, np.ndarray]:
+    """Half the length of the whiskers, for each series of the table."""
+    if error is None:
+        return {}
+    if not isinstance(error, Mapping):
+        return dict.fromkeys(names if grouped else [""], as_array(error, "error"))
+    if set(error) != set(names):
+        raise ValueError(f"expected error: the names {names}, got {list(error)}. Give one number, or one a name.")
+    halves = {name: as_array(error[name], f"error[{name!r}]") for name in names}
+    return halves if grouped else {"": np.array([halves[name] for name in names])}
+
+
+def _bars(ax: Axes, at, spans, thick: float, horizontal: bool, **look) -> None:
+    """Bars as long as the middles, whiskers where low and high differ."""
+    middle, low, high = spans
+    whiskers = np.where(low < high, [middle - low, high - middle], np.nan)
+    whisker = {"fmt": "none", "ecolor": INK, "capsize": 3}
+    if horizontal:
+        ax.barh(at, middle, thick, **look)
+        ax.errorbar(middle, at, xerr=whiskers, **whisker)
+    else:
+        ax.bar(at, middle, thick, **look)
+        ax.errorbar(at, middle, yerr=whiskers, **whisker)
+
+
+def _number(ax: Axes, place: float, value: float, end: float, digits: int, horizontal: bool) -> str:
+    """Write the number at the outer end of its bar, or of its whisker."""
+    written, side = f"{value:.{digits}f}".replace("-", "−"), -1 if value < 0 else 1
+    if horizontal:
+        look = {"xy": (end, place), "xytext": (4 * side, 0), "ha": "left" if side > 0 else "right", "va": "center"}
+    else:
+        look = {"xy": (place, end), "xytext": (0, 3 * side), "ha": "center", "va": "bottom" if side > 0 else "top"}
+    ax.annotate(written, textcoords="offset points", **look)
+    return written
