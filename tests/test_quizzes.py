@@ -181,6 +181,12 @@ def test_code_in_backticks():
     assert "What is <code>a &lt; b</code>?" in html
 
 
+def test_a_question_alone_has_no_number():
+    alone, several = (Quiz("Quiz", "", questions)._repr_html_() for questions in ((ONE,), (ONE, MANY)))
+    assert "<legend>What keeps?" in alone
+    assert "<legend>1. What keeps?" in several
+
+
 def test_nothing_comes_from_elsewhere():
     assert not re.search(r"(src|href)=|https?:|@import|url\(", quiz(*list(registry())[:8])._repr_html_())
 

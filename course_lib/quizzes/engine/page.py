@@ -37,7 +37,8 @@ class Quiz:
     def _repr_html_(self) -> str:
         lead = f'<p class="course-quiz-lead">{inline_html(self.lead)}</p>' if self.lead else ""
         questions = "".join(
-            _question(number, question, self.covered) for number, question in enumerate(self.questions, start=1)
+            _question(f"{number}. " if len(self.questions) > 1 else "", question, self.covered)
+            for number, question in enumerate(self.questions, start=1)
         )
         key = "q" + hashlib.sha256(questions.encode()).hexdigest()[:10]
         return (
@@ -48,7 +49,7 @@ class Quiz:
         )
 
 
-def _question(number: int, question: Question, covered: bool) -> str:
+def _question(number: str, question: Question, covered: bool) -> str:
     options = "".join(_option(option, question.guess) for option in question.shown)
     if covered:
         options = _fold("Show the options", options)
@@ -57,7 +58,7 @@ def _question(number: int, question: Question, covered: bool) -> str:
     kind = f"{' data-many' if question.many else ''}{' data-guess' if question.guess else ''}"
     return (
         f'<fieldset id="quiz-{name}" data-question="{question.id}"{kind}>'
-        f"<legend>{number}. {inline_html(question.text)}{several}</legend>{options}</fieldset>"
+        f"<legend>{number}{inline_html(question.text)}{several}</legend>{options}</fieldset>"
     )
 
 
@@ -66,7 +67,7 @@ def _option(option: Option, guess: bool) -> str:
     mark, verdict = ("✓", "Right.") if option.correct else ("✗", "Not quite.")
     why = f'<p><b><span aria-hidden="true">{mark}</span> {verdict}</b> {inline_html(option.why)}</p>'
     if guess:
-        why = f"<p>That is your guess. Run the cell below.</p>{_fold('Compare with what you saw', why)}"
+        why = f"<p>That is your guess. Now look at the output below.</p>{_fold('Compare with what you saw', why)}"
     return f"<details{right}><summary>{inline_html(option.text)}</summary><div>{why}</div></details>"
 
 
