@@ -9,17 +9,19 @@ from course_lib.exercises.inputs import randn
 
 
 def additive_score(query, key, w_q, w_k, u):
-    """score(q, k) = tanh(q W_q + k W_k) · u of every query with every key, as in chapter 01.
+    """score(q, k) = tanh(q W_q + k W_k) · u of every query with every key.
 
-    query (batch, q_len, d_q) · key (batch, k_len, d_k) → (batch, q_len, k_len). The projections take the two to one
-    hidden width; an axis of size 1 in each lets every query meet every key.
+    query (batch, q_len, d_q) · key (batch, k_len, d_k) → (batch, q_len, k_len)
+    An axis of size 1 in each of the two lets every query meet every key.
 
+    >>> query, key = torch.tensor([[[0.5]]]), torch.tensor([[[-0.5], [0.0]]])
     >>> one = torch.ones(1, 1)
-    >>> additive_score(torch.tensor([[[0.5]]]), torch.tensor([[[-0.5], [0.0]]]), one, one, torch.tensor([2.0]))
+    >>> additive_score(query, key, one, one, torch.tensor([2.0]))
     tensor([[[0.0000, 0.9242]]])
     """
     q, k = query @ w_q, key @ w_k
-    compared = torch.tanh(q[:, :, None, :] + k[:, None, :, :])  # (batch, q_len, k_len, d_hidden)
+    # (batch, q_len, 1, d_hidden) + (batch, 1, k_len, d_hidden)
+    compared = torch.tanh(q[:, :, None, :] + k[:, None, :, :])
     return compared @ u
 
 

@@ -9,12 +9,14 @@ from course_lib.exercises.engine import Exercise, Mistake
 
 
 def einsum_attention(query, key, value):
-    """Scaled dot-product attention of many heads, written with the letters of its axes.
+    """Scaled dot-product attention of many heads, by the letters of its axes.
 
-    b batch · h head · q query · k key · d feature of query and key · v feature of value. A letter that does not stand
-    after the arrow is summed over: `d` in the scores, `k` in the output.
+    b batch · h head · q query · k key · d feature of query and key ·
+    v feature of value. A letter that is missing after the arrow is summed
+    over: `d` in the scores, `k` in the output.
 
-    >>> query, key, value = torch.zeros(1, 1, 2, 4), torch.zeros(1, 1, 3, 4), torch.tensor([[[[3.0], [6.0], [9.0]]]])
+    >>> query, key = torch.zeros(1, 1, 2, 4), torch.zeros(1, 1, 3, 4)
+    >>> value = torch.tensor([[[[3.0], [6.0], [9.0]]]])
     >>> einsum_attention(query, key, value).flatten()
     tensor([6., 6.])
     """

@@ -11,21 +11,26 @@ from course_lib.exercises.engine import Convention, Exercise, Mistake, case
 
 
 def attention_in_blocks(query, key, value, block_size):
-    """The output of attention, with the keys read block by block: the whole table of scores never exists.
+    """The output of attention, with the keys read block by block.
 
-    Each query carries three things along: its largest score so far, the sum of its exponentials, and the sum of its
-    values weighted by them. When a larger score turns up, both sums shrink to the new scale.
-    Source: Milakov and Gimelshein 2018, section 3 (softmax in one pass); Dao et al. 2022, section 3.1.
+    Each query carries three things along: its largest score so far, the sum of
+    its exponentials, and the sum of its values weighted by them. When a larger
+    score turns up, both sums shrink to the new scale.
+    Source: Milakov and Gimelshein 2018, section 3 (softmax in one pass);
+    Dao et al. 2022, section 3.1.
 
-    >>> query, key, value = torch.zeros(1, 2), torch.eye(3)[:, :2], torch.tensor([[3.0], [6.0], [9.0]])
+    >>> query, key = torch.zeros(1, 2), torch.eye(3)[:, :2]
+    >>> value = torch.tensor([[3.0], [6.0], [9.0]])
     >>> attention_in_blocks(query, key, value, block_size=2)
     tensor([[6.]])
     """
     query = query / math.sqrt(query.shape[-1])
     largest = torch.full_like(query[..., :1], -math.inf)
     total = torch.zeros_like(largest)
-    mixed = torch.zeros_like(largest)  # becomes (…, q_len, d_v) with the first block
-    for keys, values in zip(key.split(block_size, dim=-2), value.split(block_size, dim=-2), strict=True):
+    mixed = torch.zeros_like(largest)  # (…, q_len, d_v) after the first block
+    for start in range(0, key.shape[-2], block_size):
+        keys = key[..., start : start + block_size, :]
+        values = value[..., start : start + block_size, :]
         scores = query @ keys.transpose(-2, -1)
         new_largest = torch.maximum(largest, scores.amax(dim=-1, keepdim=True))
         exps = (scores - new_largest).exp()

@@ -11,9 +11,10 @@ from course_lib.exercises.inputs import randn
 
 
 def max_weight(query, key, scaled):
-    """The largest attention weight of each query, averaged over the queries: how decided is attention?
+    """How sharp is attention? The largest weight of a query, on average.
 
-    query (q_len, d_k) · key (k_len, d_k) → one number between 1 / k_len (no preference) and 1 (one key takes all).
+    query (q_len, d_k) · key (k_len, d_k) → one number, from 1 / k_len (no
+    preference) to 1 (one key takes all)
 
     >>> max_weight(torch.zeros(3, 2), torch.eye(2), scaled=True)
     tensor(0.5000)
@@ -61,7 +62,7 @@ def _experiment(q_len, k_len, d_k, scaled, about, seed=0):
 
 
 EXERCISE = Exercise(
-    title="How decided is attention?",
+    title="How sharp is attention?",
     task="Return the largest weight of each query, averaged over the queries. With scaled=True divide the scores by "
     "√d_k first, with False leave them.",
     reference=max_weight,

@@ -22,9 +22,10 @@ from course_lib.exercises.engine import Exercise, Mistake
 
 
 def repaired_attention(query, key, value):
-    """Attention for (batch, q_len, d_k), (batch, k_len, d_k) and (batch, k_len, d_v), without its three bugs."""
+    """Attention for a batch, without its three bugs."""
     d_k = query.shape[-1]
-    scores = torch.bmm(query, key.transpose(1, 2))  # reshape kept the numbers in order: no transpose
+    # A reshape keeps the numbers in order, so it is no transpose.
+    scores = torch.bmm(query, key.transpose(1, 2))
     scores = scores / math.sqrt(d_k)  # a score is a sum of d_k terms, not of k_len
     weights = scores.softmax(dim=2)  # axis 1 is the queries, axis 2 the keys
     return torch.bmm(weights, value), weights

@@ -17,7 +17,7 @@ def _one_query(d_k, k_len, d_v, about, scale=1.0, seed=0):
 
 
 def soft_lookup(query, key, value):
-    """One query asks a soft dictionary: the mean of all values, weighted by how well their keys match.
+    """One query asks a soft dictionary: the weighted mean of the values.
 
     query (d_k) · key (k_len, d_k) · value (k_len, d_v) → output (d_v)
 
