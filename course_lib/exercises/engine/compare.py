@@ -68,7 +68,7 @@ def as_tensor(value: Any) -> Tensor | None:
     """A detached CPU tensor of anything that holds numbers, or None."""
     try:
         return _as_tensor(value)
-    except (RuntimeError, ValueError, OverflowError):  # circular lists, numbers out of range, tensors without data
+    except Exception:  # circular lists, numbers out of range, tensors without data
         return None
 
 
@@ -95,7 +95,7 @@ def pattern(expected: Any, got: Any, inputs: list[Any]) -> Difference | None:
     want, have = as_tensor(expected), as_tensor(got)
     if want is None or have is None or want.dim() == 0 or have.is_complex():
         return None
-    if any((i := as_tensor(x)) is not None and i.shape == have.shape and torch.equal(i, have) for x in inputs):
+    if have.numel() > 1 and any((i := as_tensor(x)) is not None and _equal(i, have) for x in inputs):
         return Difference("returns-input", "You hand back an input unchanged.")
     want, have = want.double(), have.double()
     if have.dim() >= 2 and have.transpose(-2, -1).shape == want.shape and _close(have.transpose(-2, -1), want):
@@ -108,6 +108,10 @@ def pattern(expected: Any, got: Any, inputs: list[Any]) -> Difference | None:
     if factor.isfinite() and factor.abs() > 1e-6 and _close(have, factor * want):
         return Difference("scaled", f"Your result is the expected one times {factor.item():.4g}.")
     return None
+
+
+def _equal(a: Tensor, b: Tensor) -> bool:
+    return a.shape == b.shape and torch.equal(a, b)
 
 
 def _close(a: Tensor, b: Tensor) -> bool:
@@ -130,8 +134,10 @@ def brief(value: Any, limit: int = 400) -> str:
 def safe_text(form: Callable[[Any], str], value: Any) -> str:
     """`str` or `repr` of a value of the learner's, or its type's name where even that raises."""
     try:
-        return form(value)
-    except Exception:
+        return str(form(value))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return f"a {type(value).__name__}"
 
 

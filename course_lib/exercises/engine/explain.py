@@ -19,10 +19,6 @@ _EXPLANATIONS = [
         "Two tensors of sizes {0} and {1} on axis {2} cannot be combined elementwise: print both shapes.",
     ),
     (
-        r"einsum\(\): (.+)",
-        "The letters of the einsum do not fit the shapes: one letter stands for two sizes, or an axis has no letter.",
-    ),
-    (
         r"view size is not compatible",
         "After a transpose the numbers no longer lie in order in memory, so `view` cannot regroup them: use `reshape`.",
     ),
@@ -44,6 +40,11 @@ _EXPLANATIONS = [
         r"not implemented for '(\w+)'",
         "PyTorch cannot do that with type {0}: convert first, as with `.float()`.",
     ),
+    (r"slice indices must be integers", "The bounds of a slice must be whole numbers: print what stands there."),
+    (
+        r"^(zeros|ones|empty|full|rand|randn|reshape|view|expand|repeat)\(\) takes 1 positional argument but",
+        "`{0}` wants whole numbers, and one of these is none: `/` always gives a fraction, `//` does not.",
+    ),
     (r"missing (\d+) required positional argument", "A function was called with too few arguments."),
     (r"takes (.+?) positional arguments? but (\d+) (?:was|were) given", "It takes {0} arguments but {1} were given."),
     (r"unexpected keyword argument '(\w+)'", "There is no parameter named `{0}`."),
@@ -59,6 +60,20 @@ _EXPLANATIONS = [
         r"expected .* (?:to have the same dtype|scalar type)",
         "Two tensors of different dtypes meet: convert one of them.",
     ),
+    (
+        r"Boolean value of Tensor with more than one value is ambiguous",
+        "A tensor of many booleans is neither true nor false: `if`, `and`, `or`, and `not` want one. `&`, `|`, and `~` "
+        "work on each of them, `.any()` and `.all()` make one of many.",
+    ),
+    (
+        r"(too many|not enough) values to unpack \(expected (?:at least )?(\d+)",
+        "{0} values for the {1} names on the left: print what stands on the right, or its shape.",
+    ),
+    (
+        r"'float' object cannot be interpreted as an integer|by non-int of type 'float'"
+        r"|must be (?:int|tuple of ints), (?:not|but found element of type) float|but got float|indices \(got float\)",
+        "A whole number is wanted, and here comes a fraction: `/` always gives one, `//` does not.",
+    ),
     (r"maximum recursion depth", "The function calls itself without end."),
     (r"(?:index|target) .*out of (?:range|bounds)", "An index points past the end of its axis."),
 ]
@@ -68,5 +83,6 @@ def explain(error: BaseException) -> str:
     """One plain sentence about an exception, or nothing where its own words are the best there are."""
     for expression, sentence in _EXPLANATIONS:
         if found := re.search(expression, safe_text(str, error)):
-            return sentence.format(*found.groups())
+            said = sentence.format(*found.groups())
+            return said[0].upper() + said[1:]
     return ""

@@ -26,7 +26,7 @@ def load() -> dict[str, dict[str, Any]]:
     path = progress_file()
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(content, dict) and all(isinstance(entry, dict) for entry in content.values()):
+        if isinstance(content, dict) and all(map(_is_entry, content.values())):
             return content
     except FileNotFoundError:
         return {}
@@ -37,6 +37,15 @@ def load() -> dict[str, dict[str, Any]]:
         path.replace(aside)
     print(f"Your progress file could not be read; it was set aside as {aside.name}, and a new one begun.")
     return {}
+
+
+def _is_entry(entry: Any) -> bool:
+    """Has an entry the form that this module gives it? What is more than that may stay."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("solution", ""), str):
+        return False
+    numbers = entry.get("diagnoses")
+    counted = isinstance(numbers, dict) and all(isinstance(count, int) for count in numbers.values())
+    return counted and isinstance(entry.get("attempts"), int) and isinstance(entry.get("passed"), bool)
 
 
 def record(exercise_id: str, passed: bool, diagnosis: str | None, solution: str | None) -> str:

@@ -13,7 +13,11 @@ _MARKS = {"passed": "✓", "failed": "✗", "waiting": "○", "convention": "≈
 
 @dataclass(frozen=True)
 class Result:
-    """What `check` found. `diagnosis` is a slug (a mistake's name, "wrong-shape", …), None when passed or not tried."""
+    """What `check` found.
+
+    `diagnosis` is a slug (a mistake's name, "wrong-shape", …), None when passed or not tried. Where a small change of
+    the learner's own code makes every case right, `lines` are the lines to look at, and `repair` is the kind of change.
+    """
 
     exercise: str
     passed: bool
@@ -23,6 +27,8 @@ class Result:
     kind: str = "failed"
     details: tuple[tuple[str, str], ...] = ()
     hints: tuple[str, ...] = field(default=(), repr=False)
+    lines: tuple[int, ...] = ()
+    repair: str | None = None
 
     def __str__(self) -> str:
         lines = [f"{_MARKS[self.kind]} {self.exercise}: {self.message}"]

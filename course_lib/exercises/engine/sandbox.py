@@ -4,6 +4,8 @@ import contextlib
 import copy
 import ctypes
 import io
+import math
+import operator
 import random
 import signal
 import threading
@@ -40,22 +42,40 @@ class Outcome:
 def run_safely(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], deadline: float) -> Outcome:
     """Call on copies of the arguments; give back whatever happened, never raise (except for the reader's own stop).
 
-    `deadline` is a time of `time.monotonic()`. Random state, default dtype and gradient mode are as before afterwards.
+    `deadline` is a time of `time.monotonic()`. Random state, default dtype, default device, gradient mode, and the
+    functions of PyTorch, NumPy, and math are as before afterwards.
     """
     args, kwargs = copy.deepcopy((args, kwargs))
     before = copy.deepcopy((args, kwargs))
-    printed = _Limited()
-    outcome = Outcome()
-    with _state_restored(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        try:
-            with _time_limit(max(deadline - time.monotonic(), 0.01)):
-                outcome.value = call(*args, **kwargs)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            outcome.error = error
+    with sealed() as printed:
+        outcome = call_in_time(call, args, kwargs, deadline)
     outcome.changed = _changed(before, (args, kwargs))
     outcome.printed = printed.getvalue()
+    return outcome
+
+
+@contextlib.contextmanager
+def sealed() -> Iterator[io.StringIO]:
+    """Catch what is printed, and put back whatever the code inside sets for all of Python or PyTorch."""
+    printed = _Limited()
+    with _state_restored(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        yield printed
+
+
+def call_in_time(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], deadline: float) -> Outcome:
+    """Call on the arguments themselves until the deadline, inside `sealed()`.
+
+    A time limit reaches Python code between two of its steps: one single step that never ends, such as
+    `sum(range(10**12))`, or a thread that the code itself begins, can only be stopped by restarting the kernel.
+    """
+    outcome = Outcome()
+    try:
+        with _time_limit(max(deadline - time.monotonic(), 0.01)):
+            outcome.value = call(*args, **kwargs)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        outcome.error = error
     return outcome
 
 
@@ -75,16 +95,34 @@ class _Limited(io.StringIO):
         return len(text)
 
 
+_LIBRARIES = (torch, torch.Tensor, torch.nn.functional, torch.linalg, np, math, random, time)
+
+
 @contextlib.contextmanager
 def _state_restored() -> Iterator[None]:
     python, numpy, dtype = random.getstate(), np.random.get_state(), torch.get_default_dtype()
+    device, libraries = torch.get_default_device(), [dict(vars(library)) for library in _LIBRARIES]
     try:
         with torch.random.fork_rng(devices=[]), torch.set_grad_enabled(torch.is_grad_enabled()):
             yield
     finally:
+        for library, before in zip(_LIBRARIES, libraries, strict=True):
+            _put_back(library, before)
         random.setstate(python)
         np.random.set_state(numpy)
         torch.set_default_dtype(dtype)
+        if torch.get_default_device() != device:
+            torch.set_default_device(device if device.type != "cpu" else None)
+
+
+def _put_back(library: Any, before: dict[str, Any]) -> None:
+    """Undo what code has patched. Names that are new stay: libraries load parts of themselves when first used."""
+    now = vars(library)
+    if len(now) == len(before) and all(map(operator.is_, now.values(), before.values())):
+        return
+    for name, value in before.items():
+        if now.get(name) is not value:
+            setattr(library, name, value)
 
 
 @contextlib.contextmanager

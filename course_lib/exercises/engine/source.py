@@ -1,7 +1,9 @@
 """Read source code: is this still the stub, and what must be kept so that a solution runs without its notebook?"""
 
 import ast
+import contextlib
 import inspect
+import linecache
 import sys
 import textwrap
 from types import ModuleType
@@ -10,10 +12,34 @@ from typing import Any
 
 def source_of(obj: Any) -> str | None:
     """The dedented source of a function or class, or None where Python has none (built-ins, wrapped objects)."""
+    lines, _first = _lines_of(obj)
+    return textwrap.dedent("".join(lines)) if lines else None
+
+
+def first_line(obj: Any) -> int | None:
+    """The number of the first line of that source, in its file or cell."""
+    return _lines_of(obj)[1]
+
+
+def _lines_of(obj: Any) -> tuple[list[str], int | None]:
     try:
-        return textwrap.dedent(inspect.getsource(inspect.unwrap(obj)))
+        return inspect.getsourcelines(inspect.unwrap(obj))
     except Exception:  # an object of the learner's may raise anything when it is asked for its attributes
-        return None
+        return _lines_of_class(obj) if isinstance(obj, type) else ([], None)
+
+
+def _lines_of_class(cls: type) -> tuple[list[str], int | None]:
+    """A class from a notebook: Python does not know in which cell it stands, but its methods do."""
+    codes = [method.__code__ for method in vars(cls).values() if inspect.isfunction(method)]
+    for code in codes:
+        lines = linecache.getlines(code.co_filename)
+        with contextlib.suppress(SyntaxError, ValueError):
+            for node in ast.walk(ast.parse("".join(lines))):
+                if isinstance(node, ast.ClassDef) and node.name == cls.__name__:
+                    first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
+                    if first <= code.co_firstlineno <= node.end_lineno:
+                        return lines[first - 1 : node.end_lineno], first
+    return [], None
 
 
 def file_of(obj: Any) -> str | None:
