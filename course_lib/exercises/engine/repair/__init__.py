@@ -1,8 +1,9 @@
 """The nearest repair: small changes of the learner's own code are tried until every case is right.
 
-`code` holds the trees, `safety` says which may be run at all, `places` and `kinds` how a change is written down;
-`values`, `steps`, `indices`, `lines`, and `graft` are the changes, `seen` what is known of each expression, and
-`search` tries them. What is told is the line and a question, never the change itself: that is the last hint.
+`code` holds the trees, `safety` says which may be run at all, `places` and `kinds` how a change is written down.
+`values`, `steps`, `indices`, `lines`, and `graft` are the changes, `seen` is what is known of each expression, and
+`search` tries them on the cases by way of `variants`. What is told is the line and a question; the change itself is the
+last hint.
 """
 
 import time
@@ -13,6 +14,7 @@ from course_lib.exercises.engine.model import Case, Exercise
 from course_lib.exercises.engine.repair.code import code_of
 from course_lib.exercises.engine.repair.places import Edit
 from course_lib.exercises.engine.repair.search import Search
+from course_lib.exercises.engine.repair.variants import Variants
 
 __all__ = ["SECONDS", "Repair", "nearest_repair"]
 
@@ -84,5 +86,6 @@ def nearest_repair(
     code = code_of(obj)
     if code is None:
         return None
-    edits = Search(exercise, code, cases, expected, wrong, deadline, error_line, seed, keeps_inputs).repair()
+    variants = Variants(exercise, code, cases, expected, deadline, seed, keeps_inputs)
+    edits = Search(variants, wrong, error_line).repair()
     return Repair(edits, code.name) if edits else None
