@@ -5,7 +5,6 @@ that prints, as `make pitfalls` stored it; `<!-- count -->` becomes their number
 """
 
 import json
-import re
 from pathlib import Path
 
 import yaml
@@ -74,20 +73,8 @@ def link(env: BuildEnvironment, chapter: str, section: str | None) -> str:
     """Where the book says more: the heading in the chapter, else the chapter, else nothing."""
     if not exists(env, chapter):
         return ""
-    address = f"/chapters/{chapter}.ipynb"
-    if section in anchors(env, chapter):
-        return f" Measured in [{title_of(env, chapter)}]({address}#{section})."
-    return f" More in [{title_of(env, chapter)}]({address})."
-
-
-def anchors(env: BuildEnvironment, chapter: str) -> set[str]:
-    """The anchors of a chapter's headings."""
-    path = Path(env.srcdir) / "chapters" / f"{chapter}.ipynb"
-    env.note_dependency(str(path))
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    headings = re.findall(r"^#+ +(.+)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+    where, anchor = ("Measured in", f"#{section}") if section else ("More in", "")
+    return f" {where} [{title_of(env, chapter)}](/chapters/{chapter}.ipynb{anchor})."
 
 
 def fill(app: Sphinx, docname: str, source: list[str]) -> None:
