@@ -327,6 +327,7 @@ QUESTIONS = [
     # Predictions, asked in the chapter before the cell that answers them.
     Question(
         id="multi_head.no_gradient",
+        guess=True,
         text="Which of the four biases gets a gradient of zero, whatever the input and the loss are?",
         options=[
             Option(
@@ -353,6 +354,7 @@ QUESTIONS = [
     ),
     Question(
         id="multi_head.ranks",
+        guess=True,
         text="A head has 8 features, d_model is 64, and there are 48 tokens. What are the ranks of its QK circuit, of "
         "its scores, and of its weights?",
         options=[
