@@ -1,4 +1,4 @@
-"""Strangers' answers to the exercises (`tests/answers/`): right ones pass, wrong ones are refused and named."""
+"""Strangers' answers to the exercises (`tests/answers/`): right ones pass, wrong ones are refused, with a reason."""
 
 import ast
 import itertools
@@ -21,7 +21,7 @@ from course_lib.exercises import check, registry
 from tools.gates.reading import MARKDOWN
 
 FOLDER = Path(__file__).parent / "answers"
-HEADING = re.compile(r"(?P<kind>Right|Wrong): (?P<title>[^→>]+?)( -> (?P<diagnosis>[\w-]+))?")
+HEADING = re.compile(r"(?P<kind>Right|Wrong): (?P<title>[^→>]+?)( -> (?P<claim>[\w -]+))?")
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Answer:
     exercise: str
     kind: str
     title: str
-    diagnosis: str | None
+    claim: str | None
     given: str
     code: str = ""
     says: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ def read(exercise: str, text: str) -> list[Answer]:
         if before.type == "heading_open" and before.tag == "h2":
             heading = token.content
             if match := HEADING.fullmatch(heading):
-                found.append(Answer(exercise, match["kind"], match["title"], match["diagnosis"], given))
+                found.append(Answer(exercise, match["kind"], match["title"], match["claim"], given))
             elif heading != "Given":
                 raise ValueError(
                     f"{exercise}: expected 'Given', 'Right: …' or 'Wrong: … -> diagnosis', got {heading!r}"
@@ -96,8 +96,9 @@ def test_answer(answer, notebook):
     result = check(answer.exercise, notebook(answer.code))
     assert result.attempted, str(result)
     assert result.passed == (answer.kind == "Right"), str(result)
-    if answer.diagnosis or result.diagnosis == "raised":  # else a slip in the answer itself would count as refused
-        assert result.diagnosis == answer.diagnosis, str(result)
+    located = "line " + " and ".join(map(str, result.lines))
+    if answer.claim or result.diagnosis == "raised":  # else a slip in the answer itself would count as refused
+        assert answer.claim in (result.diagnosis, located), str(result)
     assert all(words in str(result) for words in answer.says), str(result)
     assert not any(words in str(result) for words in answer.never_says), str(result)
 
@@ -107,9 +108,9 @@ def test_every_file_belongs_to_an_exercise():
     assert {f"{path.parent.name}.{path.stem}" for path in paths} == set(registry())
 
 
-def test_most_wrong_answers_are_claimed_to_be_named():
+def test_most_wrong_answers_are_claimed_to_be_named_or_located():
     wrong = [answer for answer in ANSWERS if answer.kind == "Wrong"]
-    assert sum(answer.diagnosis is not None for answer in wrong) >= 0.85 * len(wrong)
+    assert sum(answer.claim is not None for answer in wrong) >= 0.85 * len(wrong)
 
 
 @pytest.mark.parametrize(

@@ -97,55 +97,14 @@ EXERCISE = Exercise(
             "The tanh stands around the finished score. It belongs inside: tanh of the sum, then the product with `u`.",
         ),
         Mistake(
-            "tanh-twice",
-            _additive(_tanh_of_sum, lambda c, u: torch.tanh(c @ u)),
-            "One tanh too many: the score itself is not squeezed.",
-        ),
-        Mistake(
             "product-instead-of-sum",
             _additive(lambda q, k: torch.tanh(q * k)),
             "The projections come out multiplied. The additive score *adds* the two (hence its name).",
         ),
         Mistake(
-            "difference-instead-of-sum",
-            _additive(lambda q, k: torch.tanh(q - k)),
-            "The key comes out subtracted. The formula adds the two; `w_k` can learn the sign by itself.",
-        ),
-        Mistake(
-            "sigmoid",
-            _additive(lambda q, k: torch.sigmoid(q + k)),
-            "Where the formula has a tanh, your result has a sigmoid: one lies between −1 and 1, the other between 0 "
-            "and 1.",
-        ),
-        Mistake(
-            "relu",
-            _additive(lambda q, k: torch.relu(q + k)),
-            "Where the formula has a tanh, your result has a ReLU.",
-        ),
-        Mistake(
             "u-forgotten",
             _additive(_tanh_of_sum, lambda c, u: c.sum(dim=-1)),
             "The hidden features are added up with equal weights. `u` says how much each of them counts.",
-        ),
-        Mistake(
-            "mean-over-the-hidden-features",
-            _additive(_tanh_of_sum, lambda c, u: (c * u).mean(dim=-1)),
-            "Your result is divided by the number of hidden features. The product with `u` is a *sum* over them.",
-        ),
-        Mistake(
-            "hidden-features-not-summed",
-            _additive(_tanh_of_sum, lambda c, u: c * u),
-            "Each pair still holds all its hidden features. A score is one number a pair: sum over the last axis.",
-        ),
-        Mistake(
-            "returns-the-compared",
-            _additive(_tanh_of_sum, lambda c, u: c),
-            "This is the tanh, with one vector for each pair. `u` turns each vector into one number.",
-        ),
-        Mistake(
-            "trailing-axis",
-            _additive(_tanh_of_sum, lambda c, u: c @ u[:, None]),
-            "The values are right, but an axis of size 1 is left at the end. `squeeze(-1)` removes it.",
         ),
         Mistake(
             "returns-weights",
@@ -181,41 +140,10 @@ EXERCISE = Exercise(
             "the two an axis of size 1 for the other.",
         ),
         Mistake(
-            "axis-for-keys-only",
-            lambda query, key, w_q, w_k, u: torch.tanh(query @ w_q + (key @ w_k)[:, None]) @ u,
-            "Only the keys got a new axis. The queries need one too, for the keys: `[:, :, None]`.",
-        ),
-        Mistake(
-            "axis-for-queries-only",
-            lambda query, key, w_q, w_k, u: torch.tanh((query @ w_q)[:, :, None] + key @ w_k) @ u,
-            "Only the queries got a new axis. The keys need one too, for the queries: `[:, None]`.",
-        ),
-        Mistake(
-            "one-matrix-for-both",
-            lambda query, key, w_q, w_k, u: torch.tanh((query @ w_q)[:, :, None] + (key @ w_q)[:, None]) @ u,
-            "The keys meet `w_q`. They have a matrix of their own, `w_k`.",
-        ),
-        Mistake(
-            "matrices-swapped",
-            lambda query, key, w_q, w_k, u: torch.tanh((query @ w_k)[:, :, None] + (key @ w_q)[:, None]) @ u,
-            "The queries meet `w_k`. Their own matrix is `w_q`; `w_k` belongs to the keys.",
-        ),
-        Mistake(
             "matrices-transposed",
             lambda query, key, w_q, w_k, u: torch.tanh((query @ w_q.T)[:, :, None] + (key @ w_k.T)[:, None]) @ u,
             "Here a matrix is (features in, hidden out), so it is `query @ w_q`. (`nn.Linear` stores it the other way "
             "round: there you would transpose.)",
-        ),
-        Mistake(
-            "queries-not-projected",
-            lambda query, key, w_q, w_k, u: torch.tanh(query[:, :, None] + (key @ w_k)[:, None]) @ u,
-            "The queries enter as they are. They need their projection `w_q` first, which takes them to the hidden "
-            "width.",
-        ),
-        Mistake(
-            "keys-not-projected",
-            lambda query, key, w_q, w_k, u: torch.tanh((query @ w_q)[:, :, None] + key[:, None]) @ u,
-            "The keys enter as they are. They need their projection `w_k` first, which takes them to the hidden width.",
         ),
         Mistake(
             "dot-product",

@@ -89,11 +89,6 @@ EXERCISE = Exercise(
             "they stay as they are.",
         ),
         Mistake(
-            "the-other-way-round",
-            _largest(when=lambda scaled: not scaled),
-            "The scores come out divided when `scaled` is False, and not when it is True.",
-        ),
-        Mistake(
             "divides-by-d-k",
             _largest(scale=lambda q, k: q.shape[-1]),
             "Your scores come out divided by d_k. A sum of d_k terms spreads like √d_k; divided by d_k, they leave no "
@@ -103,16 +98,6 @@ EXERCISE = Exercise(
             "root-of-the-number-of-keys",
             _largest(scale=lambda q, k: math.sqrt(k.shape[0])),
             "Your scores come out divided by the root of the number of keys. How many terms has one score?",
-        ),
-        Mistake(
-            "root-of-the-number-of-queries",
-            _largest(scale=lambda q, k: math.sqrt(q.shape[0])),
-            "Your scores come out divided by the root of the number of queries. How many terms has one score?",
-        ),
-        Mistake(
-            "multiplies",
-            _largest(scale=lambda q, k: 1 / math.sqrt(q.shape[-1])),
-            "Your scores come out multiplied by √d_k where they should be divided: attention becomes *more* decided.",
         ),
         Mistake(
             "scales-the-weights",
@@ -145,22 +130,6 @@ EXERCISE = Exercise(
             "The mean weight is always 1 / k_len, because each row sums to 1. Take the *largest* of each row first.",
         ),
         Mistake(
-            "smallest-weight",
-            _largest(pick=lambda w: w.amin(dim=-1).mean()),
-            "Your result is the mean of the smallest weights; the largest are asked for.",
-        ),
-        Mistake(
-            "sum-instead-of-mean",
-            _largest(pick=lambda w: w.amax(dim=-1).sum()),
-            "Your result is the sum of the largest weights. Their mean is asked for: it does not grow with the number "
-            "of queries.",
-        ),
-        Mistake(
-            "median",
-            _largest(pick=lambda w: w.amax(dim=-1).median()),
-            "That is the median of the largest weights. The mean is asked for.",
-        ),
-        Mistake(
             "first-query-only",
             _largest(pick=lambda w: w[0].max()),
             "That is the first query's largest weight. Take all queries, and the mean.",
@@ -180,12 +149,6 @@ EXERCISE = Exercise(
             "softmax-over-the-queries",
             _largest(weigh=lambda s: s.softmax(dim=0)),
             "The weights come from a softmax over the queries. Each query shares out 1 among the keys: the last axis.",
-        ),
-        Mistake(
-            "softmax-over-the-queries-and-max-of-each-key",
-            _largest(weigh=lambda s: s.softmax(dim=0), pick=lambda w: w.amax(dim=0).mean()),
-            "Rows and columns have changed places: the softmax and the maximum both run over the queries. Rows are "
-            "queries; both run over the keys, the last axis.",
         ),
         Mistake(
             "softmax-over-everything",

@@ -68,10 +68,7 @@ _SCALES = {
     "root of k_len": root(lambda q, k, v: k.shape[1]),
     "d_k": divided_by_d_k,
     "nothing": unscaled,
-    "root of q_len": root(lambda q, k, v: q.shape[1]),
-    "root of d_v": root(lambda q, k, v: v.shape[-1]),
     "k_len": lambda s, q, k, v: s / k.shape[1],
-    "times root of d_k": lambda s, q, k, v: s * math.sqrt(q.shape[-1]),
 }
 
 
@@ -83,10 +80,7 @@ _OPEN = {
     "root of k_len": "a score is a sum over features, so what does its spread grow with?",
     "d_k": "the spread grows with the *root* of the number of terms;",
     "nothing": "without any division the scores spread like √d_k;",
-    "root of q_len": "the number of queries has nothing to do with the spread of a score;",
-    "root of d_v": "the values take no part in the scores;",
     "k_len": "a score is a sum over features: neither the number of keys nor a missing root fits;",
-    "times root of d_k": "multiplied, the spread of the scores grows where it should shrink;",
     "queries": "add up the rows of `weights`, then its columns: which sum to 1?",
     "sentences": "axis 0 of the scores is the batch: do sentences share their attention?",
 }
@@ -119,24 +113,7 @@ EXERCISE = Exercise(
         queries((3,), 3, 3, 3, 3, "all sizes equal", seed=12),
         queries((2,), 3, 1, 5, 4, "a single key", seed=15),
     ],
-    mistakes=(
-        *_partial_repairs(),
-        Mistake(
-            "transposes-axes-0-and-1",
-            attend(score=lambda q, k: torch.bmm(q, k.transpose(0, 1))),
-            "Almost: axis 0 of `key` is the batch and stays where it is. Which two axes change places?",
-        ),
-        Mistake(
-            "sums-over-the-queries",
-            attend(mix=lambda w, k, v: w.transpose(1, 2) @ v),
-            "The weights are right, and the last product was right before: it must sum over the keys.",
-        ),
-        Mistake(
-            "output-only",
-            attend(give=lambda output, weights: output),
-            "All three are repaired, but the weights are no longer returned: (output, weights).",
-        ),
-    ),
+    mistakes=(*_partial_repairs(),),
     hints=(
         "The first three lines of arithmetic hold one bug each. Small sizes that are all different show the most.",
         "Ask three questions. Is a column of the second factor one key? How many terms has a score? Which sums of the "

@@ -93,50 +93,10 @@ EXERCISE = Exercise(
             "of d_k terms grows like √d_k; divided by d_k, the weights come out too even.",
         ),
         Mistake(
-            "multiplies-by-root-d-k",
-            attend(scale=lambda s, q, k, v: s * math.sqrt(q.shape[-1])),
-            "Your scores come out *multiplied* by √d_k. Their spread must go down, not up.",
-        ),
-        Mistake(
-            "divides-by-fourth-root",
-            attend(scale=lambda s, q, k, v: s / q.shape[-1] ** 0.25),
-            "Your scores come out divided by the fourth root of d_k. (Half of the scaling belongs to the query and "
-            "half to the key only if you apply it to both.)",
-        ),
-        Mistake(
-            "divides-by-both",
-            attend(scale=lambda s, q, k, v: s / q.shape[-1] ** 1.5),
-            "Your scores come out divided by √d_k and by d_k, one of them too many.",
-        ),
-        Mistake(
             "root-of-the-number-of-keys",
             attend(scale=root(lambda q, k, v: k.shape[-2])),
             "Your scores come out divided by the root of the number of *keys*. A score is a sum over features: how "
             "many terms has it?",
-        ),
-        Mistake(
-            "root-of-the-number-of-queries",
-            attend(scale=root(lambda q, k, v: q.shape[-2])),
-            "Your scores come out divided by the root of the number of *queries*. A score is a sum over features: how "
-            "many terms has it?",
-        ),
-        Mistake(
-            "root-of-d-v",
-            attend(scale=root(lambda q, k, v: v.shape[-1])),
-            "Your scores come out divided by √d_v. The values take no part in the scores: it is the width of query "
-            "and key that counts.",
-        ),
-        Mistake(
-            "root-of-the-first-size",
-            attend(scale=root(lambda q, k, v: q.shape[0])),
-            "Your scores come out divided by the root of the *first* size of the query. Its features are the last "
-            "axis: `shape[-1]`.",
-        ),
-        Mistake(
-            "root-of-axis-1",
-            attend(scale=root(lambda q, k, v: q.shape[1])),
-            "Your scores come out divided by the root of axis 1 of the query: its width without a batch, its length "
-            "with one. Count from the end, `shape[-1]`.",
         ),
         Mistake(
             "divided-by-eight",
@@ -163,22 +123,10 @@ EXERCISE = Exercise(
             "(each query) shares out 1 among the *keys*: the last axis.",
         ),
         Mistake(
-            "softmax-over-axis-0",
-            attend(weigh=softmax_over(0)),
-            "Your softmax runs over axis 0, in a batch the sentences. The keys are the last axis, however many stand "
-            "before it.",
-        ),
-        Mistake(
             "softmax-over-axis-1",
             attend(weigh=softmax_over(1)),
             "Axis 1 is the keys only without a batch; with one it is the queries, with heads the heads. Count from "
             "the end: `dim=-1`.",
-        ),
-        Mistake(
-            "softmax-over-axis-2",
-            attend(weigh=softmax_over(2)),
-            "Axis 2 is the keys with one batch axis, the queries with heads, and without a batch it does not exist. "
-            "Count from the end: `dim=-1`.",
         ),
         Mistake(
             "softmax-without-dim",
@@ -224,11 +172,6 @@ EXERCISE = Exercise(
             "nearly equal.",
         ),
         Mistake(
-            "log-softmax",
-            attend(weigh=lambda s: s.log_softmax(dim=-1)),
-            "Your weights are the logarithms of the softmax. The mean needs the weights themselves.",
-        ),
-        Mistake(
             "unstable-softmax",
             attend(weigh=naive_softmax),
             "Right for small scores, NaN for large ones: the exponential of 100 is infinite in float32. `softmax` "
@@ -253,12 +196,6 @@ EXERCISE = Exercise(
             "features of `key`, also its last: swap the last two axes of `key`.",
         ),
         Mistake(
-            "transposes-axes-0-and-1",
-            attend(score=lambda q, k: q @ k.transpose(0, 1)),
-            "You swap axes 0 and 1: right without a batch, wrong with one. The last two axes are meant: "
-            "`transpose(-2, -1)`.",
-        ),
-        Mistake(
             "transposes-axes-1-and-2",
             attend(score=lambda q, k: q @ k.transpose(1, 2)),
             "You swap axes 1 and 2: right for (batch, k_len, d_k) alone. Without a batch, or with heads, the last two "
@@ -277,33 +214,10 @@ EXERCISE = Exercise(
             "the width in any case.",
         ),
         Mistake(
-            "permutes-three-axes",
-            attend(score=lambda q, k: q @ k.permute(0, 2, 1)),
-            "Written `permute(0, 2, 1)`, it needs three axes exactly. Swap the last two, however many there are: "
-            "`transpose(-2, -1)`.",
-        ),
-        Mistake(
-            "transposes-axes-2-and-3",
-            attend(score=lambda q, k: q @ k.transpose(2, 3)),
-            "You swap axes 2 and 3, which is right with heads alone. Without them there are fewer axes: count from "
-            "the end.",
-        ),
-        Mistake(
-            "reverses-all-axes",
-            attend(score=lambda q, k: q @ k.permute(*reversed(range(k.dim())))),
-            "You reverse *all* axes (as `.T` does), the batch too. `transpose(-2, -1)` or `.mT` swap the last two.",
-        ),
-        Mistake(
             "keys-ask-queries",
             attend(score=lambda q, k: k @ q.transpose(-2, -1)),
             "Query and key have changed places: you have one row for each *key*. Each query gets a row, each key a "
             "column.",
-        ),
-        Mistake(
-            "sums-over-the-queries",
-            attend(mix=lambda w, k, v: torch.einsum("...qk,...qv->...kv", w, v)),
-            "Your output sums over the queries, with the letters of the einsum. Which letter is shared by the *last* "
-            "axis of the weights and the second-to-last of the values?",
         ),
         Mistake(
             "weights-transposed",
@@ -328,11 +242,6 @@ EXERCISE = Exercise(
             "Each query gets the value of its best key alone. The output is the mean of *all* values, by weight.",
         ),
         Mistake(
-            "weights-first",
-            attend(give=lambda output, weights: (weights, output)),
-            "Both results are right, in the wrong order: (output, weights).",
-        ),
-        Mistake(
             "output-only",
             attend(give=lambda output, weights: output),
             "The output is right. Return the weights as well: (output, weights).",
@@ -341,14 +250,6 @@ EXERCISE = Exercise(
             "weights-only",
             attend(give=lambda output, weights: weights),
             "The weights are right. One step is left, the mean of the values; return (output, weights).",
-        ),
-        Mistake(
-            "returns-the-scores",
-            attend(
-                weigh=lambda s: s,
-                mix=lambda s, k, v: softmax(s) @ v,
-            ),
-            "The output is right; the second result are the scores. Return the weights, after the softmax.",
         ),
         Mistake(
             "no-scale-and-output-only",
@@ -369,18 +270,6 @@ EXERCISE = Exercise(
             "divides-by-d-k-and-softmax-over-the-queries",
             attend(scale=divided_by_d_k, weigh=softmax_over(-2)),
             "Two things: you divide by d_k instead of its root, and the softmax runs over the queries.",
-        ),
-        Mistake(
-            "no-scale-and-reshape",
-            attend(score=reshaped, scale=unscaled),
-            "Two things: `reshape` cuts the keys to pieces where a transpose is needed, and the division by √d_k is "
-            "missing.",
-        ),
-        Mistake(
-            "reshape-and-softmax-over-the-queries",
-            attend(score=reshaped, weigh=softmax_over(-2)),
-            "Two things: `reshape` cuts the keys to pieces where a transpose is needed, and the softmax runs over the "
-            "queries.",
         ),
         Mistake(
             "no-scale-and-transposes-axes-1-and-2",

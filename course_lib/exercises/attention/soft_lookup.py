@@ -90,17 +90,6 @@ EXERCISE = Exercise(
             "comes in a later exercise.",
         ),
         Mistake(
-            "divided-by-d-k",
-            _lookup(lambda q, k: k @ q / q.shape[-1]),
-            "Your scores come out divided by d_k. Here the plain dot product is wanted (and later it will be √d_k).",
-        ),
-        Mistake(
-            "divided-by-root-of-the-number-of-keys",
-            _lookup(lambda q, k: k @ q / math.sqrt(k.shape[0])),
-            "Your scores come out divided by the root of the number of keys. Nothing is divided here, and later it "
-            "will be √d_k: which axis is summed over in a dot product?",
-        ),
-        Mistake(
             "hard-lookup",
             _lookup(mix=lambda w, k, v: v[w.argmax()]),
             "Your result is the value of the best key alone. That is a hard lookup. A soft one mixes *all* values.",
@@ -151,11 +140,6 @@ EXERCISE = Exercise(
             "compete.",
         ),
         Mistake(
-            "log-softmax",
-            _lookup(weigh=lambda s: s.log_softmax(dim=-1)),
-            "Your weights are *logarithms* of the softmax, all of them negative. A mean needs the weights themselves.",
-        ),
-        Mistake(
             "softmax-twice",
             _lookup(weigh=lambda s: s.softmax(dim=-1).softmax(dim=-1)),
             "Your weights are a softmax of a softmax: the second one makes them nearly equal. One is enough.",
@@ -165,11 +149,6 @@ EXERCISE = Exercise(
             _lookup(weigh=naive_softmax),
             "Right for small scores, NaN for large ones: the exponential of 100 is infinite in float32. `softmax` "
             "subtracts the largest score first; the weights stay the same.",
-        ),
-        Mistake(
-            "softmin",
-            _lookup(weigh=lambda s: (-s).softmax(dim=-1)),
-            "Your weights are largest where the match is worst: a sign is turned round.",
         ),
         Mistake(
             "plain-mean",
@@ -196,12 +175,6 @@ EXERCISE = Exercise(
             "returns-the-scores",
             _lookup(weigh=lambda s: s, mix=lambda w, k, v: w),
             "These are the scores. Two steps are left: softmax, and the mean of the values.",
-        ),
-        Mistake(
-            "weighted-rows-not-added",
-            _lookup(mix=lambda w, k, v: w[:, None] * v),
-            "Each value has its weight, and one step is missing: add the rows up. The answer is one vector of length "
-            "d_v.",
         ),
         Mistake(
             "mean-of-weighted-rows",
@@ -237,12 +210,6 @@ EXERCISE = Exercise(
             _lookup(lambda q, k: q @ k),
             "The features of the query met the *numbers* of the keys. Each row of `key` is one key: multiply each row "
             "with the query.",
-        ),
-        Mistake(
-            "keys-transposed-by-t",
-            _lookup(lambda q, k: k.T @ q),
-            "In the transpose of `key` the features stand in the rows. A row of `key` is one key already: no "
-            "transpose is needed on that side.",
         ),
     ),
     hints=(

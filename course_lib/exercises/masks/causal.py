@@ -44,32 +44,9 @@ EXERCISE = Exercise(
             "Your mask shows the future and hides the past. Rows are queries, columns keys: keep the lower triangle.",
         ),
         Mistake(
-            "flipped",
-            lambda n: ones(n).tril().flip(1),
-            "Your triangle leans the other way: row 0 sees the last key alone. Which key must row 0 see?",
-        ),
-        Mistake(
-            "flipped-upside-down",
-            lambda n: ones(n).tril().flip(0),
-            "Your triangle stands on its head: the first token sees everything, the last one a single key. Whose past "
-            "is longest?",
-        ),
-        Mistake(
             "only-itself",
             lambda n: torch.eye(n, dtype=torch.bool),
             "Every token sees itself alone, so no information flows between tokens. Its whole past belongs to the row.",
-        ),
-        Mistake(
-            "itself-and-one-before",
-            lambda n: ones(n).tril().triu(-1),
-            "Every token sees itself and one token before it. A causal mask shows the *whole* past, not a window of "
-            "it.",
-        ),
-        Mistake(
-            "one-before-only",
-            lambda n: ones(n).tril(-1).triu(-1),
-            "Every token sees the one before it, and nothing else. A causal mask shows all the past, and the token "
-            "itself.",
         ),
         Mistake(
             "hides-nothing",
@@ -86,12 +63,6 @@ EXERCISE = Exercise(
             "true-means-ignore",
             lambda n: ones(n).triu(1),
             "Valid for `nn.MultiheadAttention`, where True means ignore; here True means *may attend*. Add a `~`.",
-        ),
-        Mistake(
-            "true-means-ignore-and-one-too-far",
-            lambda n: ones(n).triu(2),
-            "Two things at once: True means *ignore* in your mask (here it means may attend), and key i + 1 is let "
-            "through.",
         ),
         Convention(
             "additive",

@@ -155,11 +155,6 @@ EXERCISE = Exercise(
             "`F.scaled_dot_product_attention` as *may attend*.",
         ),
         Mistake(
-            "sdpa-or",
-            _three(sdpa=lambda real, order: real[:, None, None, :] | order),
-            "The third mask lets a cell through when *one* permission is given. It needs both: `&`.",
-        ),
-        Mistake(
             "sdpa-order-alone",
             _three(sdpa=_order),
             "The third mask hides the future but not the pads: this function has no second mask, so one must say both.",
@@ -168,11 +163,6 @@ EXERCISE = Exercise(
             "sdpa-padding-alone",
             _three(sdpa=lambda real, order: real[:, None, None, :]),
             "The third mask hides the pads but not the future: this function has no second mask, so one must say both.",
-        ),
-        Mistake(
-            "sdpa-queries",
-            _three(sdpa=lambda real, order: real[:, None, :, None] & order),
-            "In the third mask the pads lie along the queries. Pads are hidden as keys: the last axis.",
         ),
         Mistake(
             "sdpa-adds-zero-one",
@@ -189,11 +179,6 @@ EXERCISE = Exercise(
             "adds-zero-one-not-inverted",
             _three(lambda real, order: real.double(), lambda real, order: order.double()),
             "Masks of numbers are *added* to the scores: 0 and 1 hide nothing. A boolean mask, True = ignore, does.",
-        ),
-        Mistake(
-            "module-masks-swapped",
-            lambda real, order: (~order, ~real, real[:, None, None, :] & order),
-            "The first two stand in the wrong order: `key_padding_mask` is (batch, n), `attn_mask` is (n, n).",
         ),
         Mistake(
             "sdpa-no-axis-for-heads",

@@ -60,11 +60,6 @@ EXERCISE = Exercise(
             "end-of-sentence id.",
         ),
         Mistake(
-            "above-the-pad-id",
-            lambda ids, pad_id=PAD: (ids > pad_id)[:, None, None, :],
-            "Ids below `pad_id` are hidden, and they are words too. Which ids are *different* from the pad?",
-        ),
-        Mistake(
             "two-axes",
             lambda ids, pad_id=PAD: ids != pad_id,
             "The values are right, the axes are missing. Beside scores of shape (batch, n_heads, q_len, k_len), a "
@@ -89,11 +84,6 @@ EXERCISE = Exercise(
             "computes is ignored by the loss.",
         ),
         Mistake(
-            "on-the-head-axis",
-            lambda ids, pad_id=PAD: (ids != pad_id)[:, :, None, None],
-            "Your tokens lie on the axis of the heads. The keys are the *last* axis of the scores.",
-        ),
-        Mistake(
             "batch-on-the-query-axis",
             lambda ids, pad_id=PAD: (ids != pad_id)[None, None],
             "The two new axes stand in front, so sentence 0 masks query 0, sentence 1 query 1. The batch is the first "
@@ -109,18 +99,6 @@ EXERCISE = Exercise(
             "stops-at-the-first-pad",
             lambda ids, pad_id=PAD: (ids != pad_id).int().cumprod(dim=1).bool()[:, None, None, :],
             "Everything after the first pad is hidden. With padding on the left that hides the whole sentence.",
-        ),
-        Mistake(
-            "true-means-ignore-and-two-axes",
-            lambda ids, pad_id=PAD: ids == pad_id,
-            "Two things: True marks the pads (here it marks what may be seen), and the axes for heads and queries are "
-            "missing.",
-        ),
-        Mistake(
-            "true-means-ignore-and-hides-queries",
-            lambda ids, pad_id=PAD: (ids == pad_id)[:, None, :, None],
-            "Two things: True marks the pads (here it marks what may be seen), and they lie along the queries, not "
-            "the keys.",
         ),
         Mistake(
             "keeps-the-ids",

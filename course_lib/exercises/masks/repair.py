@@ -76,11 +76,6 @@ def _masks_differently(real=padding_mask, order=causal_mask, fill=NEG_INF):
     return repaired
 
 
-def _swapped_polarity(query, key, value, ids):
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    return scores.masked_fill(padding_mask(ids) & causal_mask(ids.shape[1]), NEG_INF).softmax(dim=-1) @ value
-
-
 def _without_mask(query, key, value, ids):
     return (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])).softmax(dim=-1) @ value
 
@@ -180,22 +175,6 @@ EXERCISE = Exercise(
             "pad.",
         ),
         Mistake(
-            "hides-itself",
-            _masks_differently(order=lambda n: ones(n).tril(-1), fill=-1e9),
-            "The mask arrives, and no future is seen, but each token is hidden from itself. Keep the diagonal.",
-        ),
-        Mistake(
-            "hides-itself-and-nan",
-            _masks_differently(order=lambda n: ones(n).tril(-1)),
-            "The mask arrives, and no future is seen, but each token is hidden from itself: the first one sees "
-            "nothing, and its row is NaN. Keep the diagonal.",
-        ),
-        Mistake(
-            "shows-the-future-alone",
-            _masks_differently(order=lambda n: ones(n).triu(1), fill=-1e9),
-            "The mask arrives, but the order is turned round: each token sees its future alone.",
-        ),
-        Mistake(
             "fills-with-zero",
             _masks_differently(fill=0.0),
             "Both masks are right and they arrive, but a score of 0 is no low score: exp(0) = 1. Fill with −∞.",
@@ -216,27 +195,6 @@ EXERCISE = Exercise(
             ),
             "Both masks are right, but they come after the softmax: what remains in a row no longer sums to 1. Mask "
             "the scores.",
-        ),
-        Mistake(
-            "pads-of-the-first-sentence",
-            _masks_differently(real=lambda ids: padding_mask(ids)[:1]),
-            "You hide the pads of the first sentence in all of them. Each sentence has pads of its own.",
-        ),
-        Mistake(
-            "fills-what-is-visible-without-nan",
-            lambda query, key, value, ids: (
-                (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]))
-                .masked_fill(target_mask(ids), NEG_INF)
-                .softmax(dim=-1)
-                .nan_to_num(0.0)
-                @ value
-            ),
-            "You fill the cells that may be *seen* with −∞. True means may attend: fill where the mask is False.",
-        ),
-        Mistake(
-            "fills-what-is-visible",
-            _swapped_polarity,
-            "Now you fill the cells that may be *seen* with −∞. True means may attend: fill where the mask is False.",
         ),
         Mistake(
             "order-alone",

@@ -239,12 +239,6 @@ EXERCISE = Exercise(
             "nothing but −∞ gives NaN.",
         ),
         _mistake(
-            "softmax-over-the-first-axis",
-            lambda scores, mask: _zeroed(_masked(scores, mask, axis=0).nan_to_num(0.0), mask),
-            "Your softmax goes over the first axis, which is the batch as soon as there is one. The keys are the last "
-            "axis.",
-        ),
-        _mistake(
             "one-maximum-for-all",
             lambda scores, mask: _one_maximum(scores, mask).nan_to_num(0.0),
             "Right while the rows are alike. A row that lies far below another comes out as zeros: its exponentials "
@@ -274,11 +268,6 @@ EXERCISE = Exercise(
             lambda scores, mask: scores.exp() * mask / (scores.exp() * mask).sum(dim=-1, keepdim=True),
             "Two cases break it: exp(100) is too large for float32 (subtract each row's largest score first), and an "
             "empty row is 0 / 0.",
-        ),
-        _mistake(
-            "logarithms",
-            lambda scores, mask: _masked(scores, mask).log(),
-            "These are logarithms of the weights. Attention takes the weights themselves.",
         ),
     ),
     hints=(

@@ -77,11 +77,6 @@ EXERCISE = Exercise(
             "stay?",
         ),
         Mistake(
-            "exclusive-or",
-            _target(lambda a, b: a ^ b),
-            "Your mask is True where the two masks disagree. A cell may stay where both say True.",
-        ),
-        Mistake(
             "truth-of-a-tensor",
             lambda ids: padding_mask(ids) and causal_mask(ids.shape[1]),
             "Somewhere Python asks whether a whole tensor is true (`and`, `or`, `if`, and `min` do), and a tensor of "
@@ -113,22 +108,6 @@ EXERCISE = Exercise(
             lambda ids: (ids != PAD)[:, None, :] & causal_mask(ids.shape[1]),
             "The values are right, the axis of the heads is missing: beside scores (batch, n_heads, n, n) your "
             "sentences would land on the heads.",
-        ),
-        Mistake(
-            "shows-the-future",
-            _target(_and, order=lambda n: ones(n).triu()),
-            "Pads are right, but the order is turned round: the future is shown and the past hidden. Rows are "
-            "queries: keep the lower triangle.",
-        ),
-        Mistake(
-            "excludes-self",
-            _target(_and, order=lambda n: ones(n).tril(-1)),
-            "Pads are right, but each token is hidden from itself. Keep the diagonal, j <= i.",
-        ),
-        Mistake(
-            "one-too-far",
-            _target(_and, order=lambda n: ones(n).tril(1)),
-            "Pads are right, but each token sees the one after it, which is the word it must predict.",
         ),
         Mistake(
             "hidden-future-marked-true",

@@ -150,17 +150,6 @@ EXERCISE = Exercise(
             "The contributions are right, but the heads stand before the batch. `torch.stack` has a `dim`.",
         ),
         Mistake(
-            "heads-after-the-tokens",
-            lambda heads, w_o: head_contributions(heads, w_o).transpose(1, 2),
-            "The contributions are right, but the heads stand behind the tokens: (batch, q_len, n_heads, d_model) "
-            "instead of (batch, n_heads, q_len, d_model).",
-        ),
-        Mistake(
-            "heads-last",
-            lambda heads, w_o: torch.stack(head_contributions(heads, w_o).unbind(1), dim=-1),
-            "The contributions are right, but the heads stand on the last axis. They belong right behind the batch.",
-        ),
-        Mistake(
             "side-by-side",
             lambda heads, w_o: torch.cat(head_contributions(heads, w_o).unbind(1), dim=-1),
             "The contributions are right, but laid side by side. Give the heads an axis of their own: `torch.stack`.",

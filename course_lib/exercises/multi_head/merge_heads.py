@@ -92,20 +92,9 @@ EXERCISE = Exercise(
             "They belong side by side, on the last axis.",
         ),
         Mistake(
-            "joins-tokens-and-heads",
-            lambda x: x.transpose(1, 2).flatten(1, 2),
-            "The swap is right, but then you joined the tokens with the heads. The last two axes become one: "
-            "`start_dim=2`.",
-        ),
-        Mistake(
             "joins-tokens-and-features",
             lambda x: x.flatten(2),
             "You joined each head's tokens with its features. First the heads and the tokens change places.",
-        ),
-        Mistake(
-            "not-joined",
-            lambda x: x.transpose(1, 2),
-            "The axes are in the right order, (batch, seq_len, n_heads, d_v). Now the last two become one.",
         ),
         Mistake(
             "everything-joined",
@@ -119,39 +108,6 @@ EXERCISE = Exercise(
             "heads together before you join.",
         ),
         Mistake(
-            "features-before-tokens",
-            lambda x: x.transpose(2, 3).flatten(1, 2),
-            "You have (batch, n_heads · d_v, seq_len): right numbers, and the features stand before the tokens.",
-        ),
-        Mistake(
-            "swaps-tokens-and-features",
-            lambda x: reshaped(x, swapped=(2, 3)),
-            "You swapped tokens and features before joining, so that a vector holds one feature at several tokens. "
-            "Which axis stands between the tokens and the features they belong to?",
-        ),
-        Mistake(
-            "swaps-heads-and-features",
-            lambda x: reshaped(x, swapped=(1, 3)),
-            "You swapped the heads with the features, and the `reshape` dealt the numbers out anew. Swap the heads "
-            "with the tokens: (batch, seq_len, n_heads, d_v).",
-        ),
-        Mistake(
-            "swaps-heads-and-features-and-joins",
-            lambda x: x.transpose(1, 3).flatten(2),
-            "You swapped the heads with the features. Swap them with the tokens: (batch, seq_len, n_heads, d_v).",
-        ),
-        Mistake(
-            "mixes-the-batch",
-            lambda x: x.permute(2, 0, 1, 3).reshape(len(x), x.shape[2], -1),
-            "Numbers of different sentences meet in one row. The batch stays the first axis throughout.",
-        ),
-        Mistake(
-            "swaps-batch-and-heads",
-            lambda x: x.transpose(0, 1).reshape(len(x), x.shape[2], -1),
-            "You swapped the heads with the batch. They must stand next to their features, so swap them with the "
-            "tokens.",
-        ),
-        Mistake(
             "tokens-joined-with-the-batch",
             lambda x: merge_heads(x).flatten(0, 1),
             "The vectors are right, but all sentences became one long list of tokens. The batch stays an axis.",
@@ -161,12 +117,6 @@ EXERCISE = Exercise(
             lambda x: x.reshape(len(x), -1, x.shape[2]).transpose(1, 2),
             "The numbers are dealt out as they lie in memory, token after token of one head. First swap heads and "
             "tokens; then join.",
-        ),
-        Mistake(
-            "tokens-before-the-batch",
-            lambda x: x.permute(2, 0, 1, 3).flatten(2),
-            "The heads are joined as they should be, but the result is (seq_len, batch, d_model). The batch comes "
-            "first.",
         ),
         Mistake(
             "joins-the-sentences",

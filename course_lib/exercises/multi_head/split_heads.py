@@ -80,12 +80,6 @@ EXERCISE = Exercise(
             "stays the first axis (`torch.stack` has a `dim`).",
         ),
         Mistake(
-            "tokens-before-the-batch",
-            lambda x, n_heads: cut(x, n_heads).permute(1, 2, 0, 3),
-            "You moved the sentences to where the tokens belong: attention would look from one sentence into another. "
-            "Which axis of `x` is the batch?",
-        ),
-        Mistake(
             "stacked-after-the-tokens",
             lambda x, n_heads: torch.stack(x.chunk(n_heads, dim=-1), dim=-1),
             "The slices are right, but the heads stand on the last axis: (batch, seq_len, d_k, n_heads). They belong "
@@ -128,34 +122,10 @@ EXERCISE = Exercise(
             "mixed. The cut of the last axis comes first.",
         ),
         Mistake(
-            "swaps-the-batch",
-            lambda x, n_heads: cut(x, n_heads).transpose(0, 2),
-            "You swapped the heads with the batch. Count the axes from 0: batch, tokens, heads, features. Which two "
-            "change places?",
-        ),
-        Mistake(
-            "swaps-batch-and-tokens",
-            lambda x, n_heads: cut(x, n_heads).transpose(0, 1),
-            "You swapped the batch with the tokens. Count the axes from 0: batch, tokens, heads, features. Heads and "
-            "tokens must change places.",
-        ),
-        Mistake(
-            "swaps-tokens-and-features",
-            lambda x, n_heads: cut(x, n_heads).transpose(1, 3),
-            "You swapped the tokens with the features of a head. The heads are the ones that must stand before the "
-            "tokens.",
-        ),
-        Mistake(
             "view-with-features-before-tokens",
             lambda x, n_heads: x.reshape(len(x), n_heads, x.shape[2] // n_heads, x.shape[1]),
             "The numbers are dealt out as they lie in memory, which moves no axis, and the features stand before the "
             "tokens. Cut the last axis first, then swap two axes.",
-        ),
-        Mistake(
-            "view-and-swap-back",
-            lambda x, n_heads: by_view(x, n_heads).transpose(1, 2),
-            "The numbers are dealt out as they lie in memory, in the shape of heads before tokens, and a swap after "
-            "it brings the heads back behind. Cut the last axis where it stands; then swap.",
         ),
         Mistake(
             "view-with-heads-first",
@@ -174,21 +144,10 @@ EXERCISE = Exercise(
             "Every head got the first d_k features. Where does head i begin?",
         ),
         Mistake(
-            "features-before-heads",
-            lambda x, n_heads: cut(x, n_heads).permute(0, 3, 1, 2),
-            "Axis 1 of your result counts features, not heads: you swapped the wrong axis to the front. After the cut "
-            "the heads are axis 2.",
-        ),
-        Mistake(
             "heads-behind-each-other",
             lambda x, n_heads: torch.cat(x.chunk(n_heads, dim=-1), dim=1),
             "The slices are right, but you laid them behind each other along the tokens. The heads need an axis of "
             "their own: `torch.stack`.",
-        ),
-        Mistake(
-            "cut-and-joined-again",
-            lambda x, n_heads: split_heads(x, n_heads).reshape(x.shape),
-            "You joined the axes again, to three. The heads need an axis of their own: (batch, n_heads, seq_len, d_k).",
         ),
     ),
     hints=(
