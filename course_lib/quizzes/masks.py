@@ -125,7 +125,7 @@ QUESTIONS = [
             Option(
                 "A softmax never returns 0.",
                 False,
-                "It can, because exp(−∞) is exactly 0. A weight that is set to 0 afterwards is exactly 0 too.",
+                "It can, because exp(−∞) is exactly 0. A weight that is set to 0 afterward is exactly 0 too.",
             ),
             Option(
                 "A weight that is set to 0 lets no gradient through.",
