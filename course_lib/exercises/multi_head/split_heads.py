@@ -52,7 +52,7 @@ EXERCISE = Exercise(
             "view-instead-of-transpose",
             by_view,
             "The shape is right, the numbers are not: they are dealt out in the order in which they lie in memory, "
-            "token by token, so your head 0 holds whole tokens from the start of the sentence. Cut the *last* axis "
+            "token by token, so your head 0 holds a run of them, pieces of the first few tokens. Cut the *last* axis "
             "first, swap axes after that.",
         ),
         Convention(
