@@ -12,11 +12,11 @@ _EXPLANATIONS = [
     ),
     (
         r"[Ee]xpected size for first two dimensions of batch2 tensor to be: (\[.+?\]) but got: (\[.+?\])",
-        "A batched matrix product needs matching inner axes; expected {0}, got {1}. Is a transpose missing?",
+        "A batched matrix product needs equal batches and inner axes; expected {0}, got {1}. Is a transpose missing?",
     ),
     (
         r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)",
-        "Two tensors of sizes {0} and {1} on axis {2} cannot be combined elementwise: print both shapes.",
+        "The sizes {0} and {1} on axis {2} do not fit: they must be equal, or one of them 1. Print both shapes.",
     ),
     (
         r"view size is not compatible",

@@ -125,12 +125,12 @@ EXERCISE = Exercise(
         Mistake(
             "blocks-or-order",
             _with(mask=lambda sentences, mask: _same(sentences) | causal_mask(len(mask))),
-            "With `|` a cell gets through when one of the two tables allows it. It needs both permissions.",
+            "A cell gets through when one of the two tables allows it. It needs both permissions.",
         ),
         Mistake(
             "compares-tokens",
             _compares_tokens,
-            "Your table compares ids, so a token sees its equals. Compare the numbers of the sentences.",
+            "A token sees its equals, in whatever sentence. Compare the numbers of the sentences, not the ids.",
         ),
         Mistake(
             "excludes-self",
