@@ -25,7 +25,7 @@ def quiz(*ids: str) -> Quiz:
 
 def warm_up(*ids: str) -> Quiz:
     """Show questions from earlier chapters, for the start of a chapter: the options are covered until asked for."""
-    return Quiz("Warm-up", "From earlier chapters. Recall the answer, then open the options.", _questions(ids), True)
+    return Quiz("Warm-up", "Recall the answer, then open the options.", _questions(ids), True)
 
 
 def bank(subject: str) -> dict[str, Question]:
