@@ -41,7 +41,7 @@ QUESTIONS = [
                 "Query i must ignore key j.",
                 False,
                 "That is the meaning in `nn.MultiheadAttention`. If you hand it a causal mask of ours as it is, each "
-                "token sees only its future.",
+                "token sees only its future, and the last one sees nothing.",
             ),
             Option(
                 "Key i may be seen by query j.",
@@ -119,18 +119,19 @@ QUESTIONS = [
             Option(
                 "The visible weights then sum to 1.",
                 True,
-                "exp(−∞) = 0 takes the hidden key out of the denominator as well. (Weights that are set to 0 and then "
-                "divided by their row sums are the same.)",
+                "exp(−∞) = 0 takes the hidden key out of the denominator as well. (On paper, setting weights to 0 and "
+                "dividing each row by its sum gives the same.)",
             ),
             Option(
                 "A softmax never returns 0.",
                 False,
-                "It can, because exp(−∞) is exactly 0. A weight that is set to 0 afterward is exactly 0 too.",
+                "It returns exactly 0 for a score of −∞, because exp(−∞) = 0.",
             ),
             Option(
-                "A weight that is set to 0 lets no gradient through.",
+                "Otherwise no gradient would reach the hidden scores.",
                 False,
-                "No gradient reaches a hidden score either way. What goes wrong is the sum of the visible weights.",
+                "It is the other way round: without −∞ the hidden scores do get a gradient, because they stay in the "
+                "denominator of the visible weights.",
             ),
             Option(
                 "A second softmax would otherwise be needed to repair the sum.",
@@ -204,12 +205,12 @@ QUESTIONS = [
             Option(
                 "padding on the left, together with the causal mask",
                 True,
-                "The first pad can only look back, and there is nothing behind it but itself, a pad.",
+                "The first pad may look only at itself and at what comes before it, and it is itself a pad.",
             ),
             Option(
                 "hiding pads both as keys and as queries",
                 True,
-                "Every row of a pad is empty then. Hiding them as keys is enough.",
+                "Then the row of every pad is empty. It is enough to hide the pads as keys.",
             ),
             Option(
                 "padding on the right, together with the causal mask",
@@ -231,7 +232,7 @@ QUESTIONS = [
             Option(
                 "not at all, because all of them come later",
                 True,
-                "So the causal mask hides every pad from every real token already, in every layer. Left padding needs "
+                "So the causal mask already hides every pad from every real token, in every layer. Left padding needs "
                 "the padding mask as well.",
             ),
             Option(
@@ -254,18 +255,18 @@ QUESTIONS = [
     Question(
         id="masks.floor",
         text=f"A model without a mask is trained on sentences of {SEQ_LEN} tokens, drawn at random from {N_WORDS} "
-        "words. It learns to copy its right neighbor. Near which loss does it end?",
+        "words. It learns to copy its right neighbor. Which loss does it approach in a long training?",
         options=[
             Option(
                 f"{math.log(N_WORDS) / SEQ_LEN:.2f}",
                 True,
-                f"Only the last position has no neighbor to copy. It pays ln {N_WORDS}, the others pay nothing, and "
-                f"the loss is the mean over {SEQ_LEN} positions.",
+                f"Only the last position has no neighbor to copy. It pays ln {N_WORDS} at best, the others pay almost "
+                f"nothing, and the loss is the mean over {SEQ_LEN} positions.",
             ),
             Option(
                 f"{math.log(N_WORDS):.2f}",
                 False,
-                f"That is ln {N_WORDS}, the floor of a model that cannot see its neighbor.",
+                f"That is ln {N_WORDS}, the floor of a model that cannot see its right neighbor.",
             ),
             Option(
                 f"{0:.2f}",
@@ -275,7 +276,8 @@ QUESTIONS = [
             Option(
                 f"{1 / N_WORDS:.2f}",
                 False,
-                f"1/{N_WORDS} is the probability of each word. The loss is the negative logarithm of it.",
+                f"1/{N_WORDS} is the probability of each word. The loss is its negative logarithm, and only the last "
+                "position pays it.",
             ),
         ],
     ),
@@ -340,7 +342,8 @@ QUESTIONS = [
             Option(
                 "both masks together, because each hides what the other one shows",
                 False,
-                "Together they hide the future and the pads. But is a mask all that pads on the left change?",
+                "Together they hide the future and the pads. But pads on the left also push the words to other "
+                "positions, and no mask can undo that.",
             ),
             Option(
                 "the causal mask and both masks together",

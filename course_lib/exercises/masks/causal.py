@@ -46,7 +46,7 @@ EXERCISE = Exercise(
         Mistake(
             "only-itself",
             lambda n: torch.eye(n, dtype=torch.bool),
-            "Every token sees itself alone, so no information flows between tokens. Its whole past belongs to the row.",
+            "Every token sees itself alone, so no information flows between tokens. Its past must be visible, too.",
         ),
         Mistake(
             "hides-nothing",
@@ -72,8 +72,8 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "Draw the mask for three tokens: which cells of row 0, row 1, row 2 are True?",
-        "Row i is the query, column j the key. Past and present mean j <= i: a lower triangle with its diagonal.",
+        "Draw the mask for three tokens: which cells of rows 0, 1, and 2 are True?",
+        "Row i is query i, and column j is key j. Past and present mean j <= i, a lower triangle with its diagonal.",
         "`torch.ones(n, n, dtype=torch.bool)` is all True; `.tril()` keeps the lower triangle.",
     ),
     alternatives=(by_comparing_positions, with_two_loops, by_hiding_the_future),

@@ -122,7 +122,7 @@ EXERCISE = Exercise(
             "nothing-inverted",
             _three(_real, _order),
             "The mask for `F.scaled_dot_product_attention` is right. `nn.MultiheadAttention` reads True as *ignore*: "
-            "as it stands, it looks at the future and at the pads alone.",
+            "as it stands, each token looks only at pads that lie in its future.",
         ),
         Mistake(
             "padding-not-inverted",
@@ -140,7 +140,7 @@ EXERCISE = Exercise(
             "sdpa-inverted",
             _three(sdpa=lambda real, order: ~(real[:, None, None, :] & order)),
             "The masks for `nn.MultiheadAttention` are right. `F.scaled_dot_product_attention` reads True as *may "
-            "attend*, as here: nothing to invert.",
+            "attend*, as here, so there is nothing to invert.",
         ),
         Mistake(
             "sdpa-inverted-before-and",

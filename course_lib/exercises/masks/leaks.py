@@ -176,8 +176,8 @@ EXERCISE = Exercise(
         Mistake(
             "edited-token-itself-counts",
             _probe(upto=lambda t: slice(0, t + 1)),
-            "Your probe finds a leak in models that hear the past and themselves alone. Output t may move when token "
-            "t is edited: compare the outputs *before* t, `[:, :t]`.",
+            "Your probe finds a leak in models whose tokens hear only the past and themselves. Output t may move when "
+            "token t is edited: compare the outputs *before* t, `[:, :t]`.",
         ),
         Mistake(
             "edits-pile-up",
@@ -211,13 +211,13 @@ EXERCISE = Exercise(
         Mistake(
             "second-token-only",
             _probe(tokens=lambda n: range(1, min(n, 2))),
-            "Your probe finds only what token 0 hears of token 1. Is each token edited in turn, and does the loop end "
+            "Your probe finds only what token 0 hears of token 1. Is each token edited in turn, or does the loop end "
             "too soon?",
         ),
         Mistake(
             "stops-one-early",
             _probe(tokens=lambda n: range(1, n - 1)),
-            "Your probe misses what is heard of the *last* token alone. Is that one edited, too?",
+            "Your probe misses a model in which only the *last* token is heard. Is that one edited, too?",
         ),
         Mistake(
             "first-sentence-only",
@@ -240,8 +240,8 @@ EXERCISE = Exercise(
         Mistake(
             "one-cut-in-the-middle",
             _edits_the_second_half,
-            "Your probe finds only leaks from one half of the sentence to the other. Two tokens of the same half may "
-            "leak, too: edit at every token.",
+            "Your probe finds only leaks from one half of the sentence to the other. One token may "
+            "hear another of the same half, too: edit each token in turn.",
         ),
         Mistake(
             "first-feature-only",
@@ -273,12 +273,12 @@ EXERCISE = Exercise(
         Mistake(
             "too-much-tolerance",
             _probe(far=lambda d: bool((d.abs() > 1e-3).any())),
-            "Your probe misses the softest leak, which moves an output by 5e-5. A leak is whatever exceeds 1e-5.",
+            "Your probe misses the softest leak, which moves an output by 5e-5. Any change above 1e-5 is a leak.",
         ),
         Mistake(
             "true-means-clean",
             lambda f, x: not leaks(f, x),
-            "Your answers are all turned round: True when nothing leaks. The question was whether something *does*.",
+            "All your answers are reversed: they are True when nothing leaks. Return True when something *does*.",
         ),
         Mistake(
             "always-false",

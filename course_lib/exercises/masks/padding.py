@@ -34,7 +34,7 @@ def _by_length(ids, pad_id=PAD):
 
 EXERCISE = Exercise(
     title="The padding mask",
-    task="From ids (batch, k_len), return a boolean mask (batch, 1, 1, k_len): True at every token that is no pad.",
+    task="From ids (batch, k_len), return a boolean mask (batch, 1, 1, k_len): True at every token that is not a pad.",
     reference=padding_mask,
     cases=lambda: [
         case(torch.tensor([[5, 6, 0]]), about="one sentence, one pad"),
@@ -92,8 +92,8 @@ EXERCISE = Exercise(
         Mistake(
             "trusts-the-length",
             _by_length,
-            "As many keys are kept from the left as there are real tokens: right only when all pads stand at the end. "
-            "Ask every token by itself.",
+            "Your mask shows as many keys from the left as there are real tokens, which is right only when all pads "
+            "stand at the end. Ask of each token whether it is a pad.",
         ),
         Mistake(
             "stops-at-the-first-pad",

@@ -133,7 +133,7 @@ EXERCISE = Exercise(
             "mask-not-applied",
             _without_mask,
             "The result is still attention without any mask, so at least one bug is left: the masked scores never "
-            "arrive. What does `masked_fill` change, and who keeps its result?",
+            "arrive. What does `masked_fill` return, and which line keeps it?",
         ),
         Mistake(
             "one-bug-left-rows",
@@ -177,7 +177,7 @@ EXERCISE = Exercise(
         Mistake(
             "fills-with-zero",
             _masks_differently(fill=0.0),
-            "Both masks are right and they arrive, but a score of 0 is no low score: exp(0) = 1. Fill with −∞.",
+            "Both masks are right and they arrive, but a score of 0 is not a low score: exp(0) = 1. Fill with −∞.",
         ),
         Mistake(
             "not-low-enough",
@@ -193,8 +193,8 @@ EXERCISE = Exercise(
                 .masked_fill(~target_mask(ids), 0.0)
                 @ value
             ),
-            "Both masks are right, but they come after the softmax: what remains in a row no longer sums to 1. Mask "
-            "the scores.",
+            "Both masks are right, but they come after the softmax: the weights that remain in a row no longer "
+            "sum to 1. Mask the scores instead.",
         ),
         Mistake(
             "order-alone",
@@ -219,10 +219,10 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "Check one mask at a time: print `real`, `order` and their join for the ids `[[5, 6, 0]]`, and draw what you "
+        "Check one mask at a time: print `real`, `order`, and their join for the ids `[[5, 6, 0]]`, and draw what you "
         "expect.",
         "Four questions: on which axis are the pads hidden? Which triangle is the past? How many permissions does a "
-        "cell need? Does the last line know of the mask?",
+        "cell need? Does the mask reach the last line?",
         "`[:, None, None, :]`, `.tril()`, `&`, and `scores = scores.masked_fill(…)`.",
     ),
     alternatives=(from_the_library, with_torch_attention, with_an_additive_mask),

@@ -171,7 +171,7 @@ EXERCISE = Exercise(
         _mistake(
             "fills-with-zero",
             lambda scores, mask: scores.masked_fill(~mask, 0.0).softmax(dim=-1),
-            "Hidden scores come out as 0, and that is no low score: exp(0) = 1. Which score has exp(score) = 0?",
+            "Hidden scores come out as 0, which is not a low score: exp(0) = 1. Which score has exp(score) = 0?",
         ),
         _mistake(
             "fills-with-zero-then-zeroed",
@@ -229,13 +229,13 @@ EXERCISE = Exercise(
         _mistake(
             "softmax-over-queries",
             lambda scores, mask: _zeroed(_masked(scores, mask, axis=-2).nan_to_num(0.0), mask),
-            "Your columns sum to 1, not your rows. Each *query* shares its attention out among the keys: the last "
-            "axis.",
+            "Your columns sum to 1, not your rows. The weights of each *query* must sum to 1 over "
+            "the keys, the last axis.",
         ),
         _mistake(
             "softmax-over-queries-and-nan",
             lambda scores, mask: _masked(scores, mask, axis=-2),
-            "Your columns sum to 1, not your rows: the softmax goes over the keys, the last axis. And a row of "
+            "Your columns sum to 1, not your rows: the softmax must run over the keys, the last axis. And a row of "
             "nothing but −∞ gives NaN.",
         ),
         _mistake(
@@ -253,7 +253,7 @@ EXERCISE = Exercise(
         _mistake(
             "softmax-over-everything",
             lambda scores, mask: scores.masked_fill(~mask, NEG_INF).flatten().softmax(dim=0).view_as(scores),
-            "All cells together make 1. Each *row* makes 1, where it has something to see: the last axis.",
+            "All cells together sum to 1. Instead, each *row* that sees anything must sum to 1: the last axis.",
         ),
         _mistake(
             "exponentials-overflow",
@@ -272,8 +272,8 @@ EXERCISE = Exercise(
     ),
     hints=(
         "Which score has an exponential of exactly 0? And what does a row of only such scores divide by?",
-        "Lower the hidden scores *before* the softmax, so that they are missing in the sum below the fraction as "
-        "well. Then care for the empty row.",
+        "Lower the hidden scores *before* the softmax, so that they drop out of the denominator as well. "
+        "Then take care of the empty row.",
         "`scores.masked_fill(~mask, lowest)`, one softmax over the last axis, then `masked_fill(~mask, 0.0)`.",
     ),
     alternatives=(infinity_then_nan_to_num, zero_then_renormalize, exponentials_by_hand),

@@ -9,7 +9,7 @@ from course_lib.tokens import PAD
 
 
 def target_mask(ids):
-    """The mask of a decoder's self-attention: a token sees itself and what came before it, pads excepted.
+    """The mask of a decoder's self-attention: a token sees itself and what came before it, except pads.
 
     (batch, 1, 1, n) & (n, n) → (batch, 1, n, n): each sentence gets its own table, every head the same one.
 
