@@ -364,14 +364,14 @@ QUESTIONS = [
             Option(
                 "Its mean grows, and its median vanishes.",
                 True,
-                "A typical query begins in a saturated softmax and gets almost nothing. The few others get a slope "
-                "times a key, and the keys grow longer.",
+                "A typical query begins in a saturated softmax and gets almost nothing. The others get a slope times a "
+                "key, and the keys grow longer. But these queries also become fewer, so the mean levels off.",
             ),
             Option(
                 "Its mean and its median vanish.",
                 False,
-                "The slopes of the softmax do shrink. But each of them is multiplied by a key, whose length grows as "
-                "√d_k.",
+                "The slopes of a typical softmax do shrink. But a few queries keep their slopes, which are multiplied "
+                "by a key, whose length grows as √d_k.",
             ),
             Option(
                 "Its mean and its median grow.",
