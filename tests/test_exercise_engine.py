@@ -412,6 +412,10 @@ def uses_helpers(x):
     return torch.as_tensor(np.asarray(helper(x)))
 
 
+def gives_an_array(x):
+    return np.asarray(helper(x))
+
+
 class Doubler:
     """A class that answers."""
 
@@ -460,6 +464,12 @@ def test_lambda_passes_but_has_no_source_to_keep():
     assert judge(lambda x: x + x).passed
     with pytest.raises(LookupError, match=r"expected a kept solution of 'toy\.double', got none: pass its check first"):
         kept_solution("toy.double")
+
+
+def test_an_array_passes_and_is_not_kept():
+    assert "make it a tensor" in judge(gives_an_array).message
+    assert "make it a tensor" not in judge(uses_helpers).message
+    assert "np.asarray(helper(x)))" in progress()["solution"]
 
 
 def test_damaged_progress_is_set_aside(capsys):

@@ -14,7 +14,7 @@ from course_lib.exercises.engine.model import Exercise
 from course_lib.exercises.engine.report import Result
 from course_lib.exercises.engine.sandbox import Outcome
 from course_lib.exercises.engine.source import same_code, standalone_source, unfinished_line
-from course_lib.exercises.engine.trial import TIME_LIMIT, Trial, failed, input_of, is_zero_one
+from course_lib.exercises.engine.trial import TIME_LIMIT, Trial, failed, input_of, is_not_a_tensor, is_zero_one
 
 
 def check_exercise(exercise: Exercise, obj: Any, time_limit: float = TIME_LIMIT) -> Result:
@@ -67,7 +67,8 @@ def _judge(exercise: Exercise, obj: Any, time_limit: float) -> Result:
     if mistake := trial.excluded(time_limit):
         return mistake
     message = f"passed, {len(cases)} of {len(cases)} cases."
-    return Result(exercise.id, True, True, message + (_ZERO_ONE if trial.zero_one else ""), kind="passed")
+    note = _ZERO_ONE if trial.zero_one else _NOT_A_TENSOR if trial.not_a_tensor else ""
+    return Result(exercise.id, True, True, message + note, kind="passed")
 
 
 def _is_unwritten(outcome: Outcome) -> bool:
@@ -79,6 +80,11 @@ def _is_unwritten(outcome: Outcome) -> bool:
 _ZERO_ONE = (
     " Valid, but here masks are boolean, and PyTorch *adds* a mask of numbers: end with `.bool()` and check again,"
     " then it is also kept for your own Transformer."
+)
+
+_NOT_A_TENSOR = (
+    " Valid, but a list or an array: make it a tensor (`torch.tensor(…)`) and check again, then it is also kept for"
+    " your own Transformer."
 )
 
 
@@ -94,7 +100,9 @@ def _keepable(exercise: Exercise, obj: Any) -> str | None:
     deadline = time.monotonic() + TIME_LIMIT
     for given in exercise.cases():
         expected, outcome = exercise.run(exercise.reference, given), run(exercise, rebuilt, given, deadline)
-        if difference_in(exercise, expected, outcome) or is_zero_one(expected, outcome.value):
+        if difference_in(exercise, expected, outcome):
+            return None
+        if is_zero_one(expected, outcome.value) or is_not_a_tensor(expected, outcome.value):
             return None
     return source
 

@@ -45,6 +45,11 @@ class Trial:
         """Are these numbers 0 and 1 where booleans were expected?"""
         return any(is_zero_one(want, o.value) for want, o in zip(self.expected, self.outcomes, strict=True))
 
+    @property
+    def not_a_tensor(self) -> bool:
+        """Are these lists or arrays where tensors were expected?"""
+        return any(is_not_a_tensor(want, o.value) for want, o in zip(self.expected, self.outcomes, strict=True))
+
     def wrong_answer(self) -> Result:
         """A known mistake, else the nearest repair, else what all wrong cases share, else the first of them."""
         for mistake in self.exercise.mistakes:
@@ -144,6 +149,13 @@ def is_zero_one(expected: Any, got: Any) -> bool:
     """Were booleans expected, and are these other numbers?"""
     want, have = as_tensor(expected), as_tensor(got)
     return want is not None and have is not None and want.dtype == torch.bool and have.dtype != torch.bool
+
+
+def is_not_a_tensor(expected: Any, got: Any) -> bool:
+    """Was a tensor expected, and is this a list or an array that holds the same?"""
+    if isinstance(expected, tuple) and isinstance(got, tuple | list):
+        return any(map(is_not_a_tensor, expected, got))
+    return isinstance(expected, torch.Tensor) and expected.dim() > 0 and not isinstance(got, torch.Tensor)
 
 
 def failed(

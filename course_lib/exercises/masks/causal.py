@@ -54,6 +54,12 @@ EXERCISE = Exercise(
             "Your mask lets every token see every other, the future included. Which cells of row 0 must be False?",
         ),
         Mistake(
+            "four-axes",
+            lambda n: ones(n).tril()[None, None],
+            "The values are right, but two axes are too many. One table (n, n) serves all sentences and heads as it "
+            "is: PyTorch lines shapes up from the right.",
+        ),
+        Mistake(
             "zero-times-infinity",
             lambda n: (1 - torch.ones(n, n).tril()) * NEG_INF,
             "The cells that should stay visible are NaN, which is what zero times infinity gives. And no infinities "

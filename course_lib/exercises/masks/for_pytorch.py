@@ -149,6 +149,12 @@ EXERCISE = Exercise(
             "*may attend*, as here.",
         ),
         Mistake(
+            "truth-of-a-tensor",
+            lambda real, order: (not real, not order, real[:, None, None, :] & order),
+            "Somewhere Python asks whether a whole tensor is true (`not`, `and`, `or`, and `if` do), and a tensor of "
+            "many booleans refuses to answer. `~` inverts and `&` joins cell by cell.",
+        ),
+        Mistake(
             "polarities-swapped",
             _three(_real, _order, lambda real, order: ~(real[:, None, None, :] & order)),
             "Each of the two got what the other wants: `nn.MultiheadAttention` reads True as *ignore*, "

@@ -142,6 +142,19 @@ def _probe(tokens=None, seen=slice(None), edit=slice(None), upto=lambda t: slice
     return leaks
 
 
+def _decides_at_once(f, x):
+    return _probe(tokens=lambda n: range(1, 2))(f, x) if x.shape[1] > 1 else None
+
+
+def _edits_with_nan(f, x):
+    for t in range(1, x.shape[1]):
+        edited = x.clone()
+        edited[:, t] = torch.nan
+        if f(edited)[:, :t].isnan().any():
+            return True
+    return False
+
+
 def _forgets_to_run_again(f, x):
     before = f(x)
     return bool((before - before).abs().max() > 1e-5)
@@ -213,6 +226,18 @@ EXERCISE = Exercise(
             _probe(tokens=lambda n: range(1, min(n, 2))),
             "Your probe finds only what token 0 hears of token 1. Is each token edited in turn, or does the loop end "
             "too soon?",
+        ),
+        Mistake(
+            "decides-at-once",
+            _decides_at_once,
+            "Your probe finds only what token 0 hears of token 1, and answers None where there is a single token. "
+            'Does a `return` end the loop in its first round? "No leak" is known only after the last edit.',
+        ),
+        Mistake(
+            "edits-with-nan",
+            _edits_with_nan,
+            "Your probe takes causal attention for a leak. It hides the future with a weight of 0, and 0 · NaN is "
+            "NaN: edit with a finite number.",
         ),
         Mistake(
             "stops-one-early",

@@ -81,6 +81,21 @@ def _order(sentences, mask):
     return causal_mask(len(mask))
 
 
+def _marked(marks):
+    """The right mask, but tokens belong together where their sentences have the same mark."""
+
+    def mask(sentences, _mask):
+        lengths = torch.tensor([len(tokens) for tokens in sentences])
+        mark = torch.tensor(marks(sentences)).repeat_interleave(lengths)
+        return (mark[:, None] == mark) & causal_mask(len(mark))
+
+    return mask
+
+
+def _starting_again(sentences):
+    return pack(sentences)[1]
+
+
 def _compares_tokens(sentences):
     ids, positions, _mask = pack(sentences)
     return ids, positions, (ids[:, None] == ids) & causal_mask(len(ids))
@@ -97,6 +112,7 @@ EXERCISE = Exercise(
         case([[7, 9, 5, 12], [4, 6]], about="a long one first"),
         case([[8], [4, 6, 9], [5, 7]], about="three of different lengths"),
         case([[5, 6, 5], [5, 6, 5]], about="the same sentence twice"),
+        case([[4, 6], [7, 5]], about="two of the same length"),
         case([[4, 5, 6]], about="a single sentence"),
     ],
     mistakes=(
@@ -131,6 +147,24 @@ EXERCISE = Exercise(
             "compares-tokens",
             _compares_tokens,
             "A token sees its equals, in whatever sentence. Compare the numbers of the sentences, not the ids.",
+        ),
+        Mistake(
+            "sentences-of-one-length-merge",
+            _with(mask=_marked(lambda sentences: [len(tokens) for tokens in sentences])),
+            "Sentences of the same length see each other. Number the sentences in their order, so that no two share a "
+            "number.",
+        ),
+        Mistake(
+            "equal-sentences-merge",
+            _with(mask=_marked(lambda sentences: [sentences.index(tokens) for tokens in sentences])),
+            "Where a sentence occurs twice, its second copy sees the first: `.index`, for one, finds the first place "
+            "of both. Number the sentences in their order.",
+        ),
+        Mistake(
+            "compares-positions",
+            _with(mask=lambda sentences, mask: _starting_again(sentences) <= _starting_again(sentences)[:, None]),
+            "A token sees other sentences, wherever the position is no greater than its own. A position does not say "
+            "to which sentence a token belongs.",
         ),
         Mistake(
             "excludes-self",

@@ -110,7 +110,7 @@ EXERCISE = Exercise(
         _mistake(
             "empty-row-nan",
             _masked,
-            "Right wherever there is something to see. A row of nothing but −∞ gives 0 / 0 = NaN: set it to zero "
+            "Right where a row has something to see. A row with nothing to see is 0 / 0 = NaN: set it to zero "
             "afterwards.",
         ),
         _mistake(
@@ -235,8 +235,8 @@ EXERCISE = Exercise(
         _mistake(
             "softmax-over-queries-and-nan",
             lambda scores, mask: _masked(scores, mask, axis=-2),
-            "Your columns sum to 1, not your rows: the softmax must run over the keys, the last axis. And a row of "
-            "nothing but −∞ gives NaN.",
+            "Your columns sum to 1, not your rows: the softmax must run over the keys, the last axis. And a row "
+            "with nothing to see gives NaN.",
         ),
         _mistake(
             "one-maximum-for-all",
@@ -262,6 +262,13 @@ EXERCISE = Exercise(
             ),
             "Right in exact arithmetic, but exp(100) is too large for float32. Subtract each row's largest score "
             "first, or let `softmax` do it.",
+        ),
+        _mistake(
+            "exponentials-overflow-and-small-number",
+            lambda scores, mask: scores.exp() * mask / (scores.exp() * mask).sum(dim=-1, keepdim=True).clamp(min=1e-6),
+            "Two things break it: exp(100) is too large for float32, and a row of very low scores comes out as zeros, "
+            "because its exponentials are too small beside the smallest denominator that you allow. Subtract each "
+            "row's largest visible score first.",
         ),
         _mistake(
             "exponentials-overflow-and-empty-row-nan",
