@@ -28,11 +28,13 @@ def last_hidden(
 class GRUEncoder(nn.Module):
     """A GRU that reads the sentence in both directions and never reads a pad.
 
-    Returns the vectors of all tokens (zeros at pads) and one for the sentence: the last states of both directions.
-    `lengths` counts the real tokens, which come first in every row; an empty row is read as one pad.
-    Source: Cho et al. 2014 (GRU); Bahdanau et al. 2015, section 3.2 (both directions).
+    Returns the vectors of all tokens (zeros at pads) and one for the sentence:
+    the last states of both directions. `lengths` counts the real tokens, which
+    come first in every row; an empty row is read as one pad.
+    Source: Cho et al. 2014 (GRU); Bahdanau et al. 2015, section 3.2 (both ways).
 
-    >>> outputs, last = GRUEncoder(d_model=4)(torch.randn(2, 5, 4), lengths=torch.tensor([5, 3]))
+    >>> encoder, x = GRUEncoder(d_model=4), torch.randn(2, 5, 4)
+    >>> outputs, last = encoder(x, lengths=torch.tensor([5, 3]))
     >>> outputs.shape, last.shape
     (torch.Size([2, 5, 4]), torch.Size([2, 4]))
     """
@@ -53,10 +55,11 @@ class GRUEncoder(nn.Module):
 
 
 class AdditiveAttention(nn.Module):
-    """score(query, key) = tanh(query W_q + key W_k) · u: a small network compares the two.
+    """score = tanh(query W_q + key W_k) · u: a small network compares the two.
 
-    `keys` are `w_k(memory)`: they do not depend on the query, so one computation per sentence is enough.
-    `mask` hides pads, True = may attend. Source: Bahdanau et al. 2015, appendix A.1.2.
+    `keys` are `w_k(memory)`: they do not depend on the query, so one
+    computation per sentence is enough. `mask` hides pads, True = may attend.
+    Source: Bahdanau et al. 2015, appendix A.1.2.
 
     >>> attention = AdditiveAttention(d_model=4)
     >>> query, memory = torch.randn(1, 2, 4), torch.randn(1, 3, 4)

@@ -181,4 +181,140 @@ QUESTIONS = [
             ),
         ],
     ),
+    Question(
+        id="seq2seq.guess_cliff",
+        text="A model with one vector is trained on sequences of 1 to 12 symbols. Of new sequences of 12 symbols, how "
+        "many does it reverse without a mistake?",
+        guess=True,
+        options=[
+            Option(
+                "nearly all",
+                False,
+                "It has met this length in training as often as any other, and yet it fails.",
+            ),
+            Option(
+                "about one in two",
+                False,
+                "One in two is reached at seven or eight symbols, depending on the width.",
+            ),
+            Option(
+                "hardly any",
+                True,
+                "Depending on the width, one in two is lost at five to nine symbols, and at twelve nearly all are.",
+            ),
+        ],
+    ),
+    Question(
+        id="seq2seq.guess_digits",
+        text="A single float32 number h reads digits: h ← 10 · h + digit. How many random digits can it take in before "
+        "reading them back fails?",
+        guess=True,
+        options=[
+            Option(
+                "1, for one number holds one symbol",
+                False,
+                "With each digit the ones before move up by one place, and all of them can be read off.",
+            ),
+            Option("7", True, "Whole numbers are exact up to 2²⁴, which is about 17 million."),
+            Option(
+                "32, one for each bit",
+                False,
+                "A digit takes 3.3 bits, and only 24 of the bits hold digits of the number.",
+            ),
+        ],
+    ),
+    Question(
+        id="seq2seq.guess_without_tanh",
+        text="You leave the tanh out. Which of the four queries still gets the row of weights that it had?",
+        guess=True,
+        options=[
+            Option(
+                "all four, because tanh is monotone",
+                False,
+                "A monotone bend keeps the order of single numbers. A score is a sum of several, each bent by itself.",
+            ),
+            Option(
+                "none, and all rows are equal",
+                True,
+                "Without the bend the query adds one and the same number to all scores, and the softmax cancels it.",
+            ),
+            Option(
+                "those with small entries, where tanh is nearly a line",
+                False,
+                "The keys reach far enough from zero to leave the line, whatever the query is.",
+            ),
+        ],
+    ),
+    Question(
+        id="seq2seq.longer_training",
+        text="The model with one vector fails from seven symbols on. You train it for six times as many updates. What "
+        "happens?",
+        options=[
+            Option(
+                "It fails from about eleven symbols on.",
+                True,
+                "The cliff moves, so the width of the vector did not set it. Packing and unpacking is slow to learn.",
+            ),
+            Option(
+                "Nothing: seven symbols is what the vector can hold.",
+                False,
+                "One number alone can hold seven digits, and this vector has 32 numbers.",
+            ),
+            Option(
+                "It learns the training sequences by heart, and gets worse on new ones.",
+                False,
+                "Each batch is drawn anew, so there is nothing to learn by heart.",
+            ),
+        ],
+    ),
+    Question(
+        id="seq2seq.too_good",
+        text="After two minutes of training the loss of your translator is 0.001. But what it writes has nothing to do "
+        "with the source. What do you suspect first?",
+        options=[
+            Option(
+                "The decoder's input is not shifted.",
+                True,
+                "It reads the word that it must predict. In use that word does not exist yet, and the source was never "
+                "needed.",
+            ),
+            Option(
+                "The source has no mask, so that attention looks at pads.",
+                False,
+                "Then the source would matter less, but nothing would bring the loss so low.",
+            ),
+            Option(
+                "The vector between encoder and decoder is too narrow for such sentences.",
+                False,
+                "A narrow vector makes the loss high, in training too.",
+            ),
+            Option(
+                "EOS is missing in the targets.",
+                False,
+                "Then it would not stop, but what it writes would still belong to the source.",
+            ),
+        ],
+    ),
+    Question(
+        id="seq2seq.equal_weights",
+        text="You hand the decoder all states of the encoder, but as their plain mean, the same at every step. What do "
+        "you get?",
+        options=[
+            Option(
+                "nearly what one vector gives",
+                True,
+                "We measured it: the curve falls at nearly the same length. What helps is to choose, anew at each step.",
+            ),
+            Option(
+                "nearly what attention gives",
+                False,
+                "The information is all there, but mixed in the same way at every step. The curve hardly moves.",
+            ),
+            Option(
+                "something between the two",
+                False,
+                "One might hope so, since every state has a short way to the decoder. The curve hardly moves.",
+            ),
+        ],
+    ),
 ]
