@@ -15,7 +15,7 @@ from course_lib.tokens import PAD
 def last_hidden(
     outputs: Float[Tensor, "batch seq_len d_model"], lengths: Int[Tensor, " batch"]
 ) -> Float[Tensor, "batch d_model"]:
-    """The output at each row's own last real token: index −1 would read the padding.
+    """The output at each row's own last real token: index −1 would read pads.
 
     >>> outputs = torch.tensor([[[1.0], [2.0], [3.0]], [[4.0], [5.0], [0.0]]])
     >>> last_hidden(outputs, lengths=torch.tensor([3, 2]))
@@ -31,7 +31,7 @@ class GRUEncoder(nn.Module):
     Returns the vectors of all tokens (zeros at pads) and one for the sentence:
     the last states of both directions. `lengths` counts the real tokens, which
     come first in every row; an empty row is read as one pad.
-    Source: Cho et al. 2014 (GRU); Bahdanau et al. 2015, section 3.2 (both ways).
+    Source: Cho et al. 2014 (GRU); Bahdanau et al. 2015, section 3.2.
 
     >>> encoder, x = GRUEncoder(d_model=4), torch.randn(2, 5, 4)
     >>> outputs, last = encoder(x, lengths=torch.tensor([5, 3]))
@@ -42,7 +42,8 @@ class GRUEncoder(nn.Module):
     def __init__(self, d_model: int):
         super().__init__()
         if d_model % 2:
-            raise ValueError(f"expected an even d_model, got {d_model}: each reading direction takes half of it")
+            problem = f"expected an even d_model, got {d_model}"
+            raise ValueError(f"{problem}: each direction takes half of it")
         self.gru = nn.GRU(d_model, d_model // 2, batch_first=True, bidirectional=True)
 
     def forward(
@@ -88,7 +89,7 @@ class AdditiveAttention(nn.Module):
 
 @dataclass(frozen=True)
 class Seq2SeqConfig:
-    """The shape of a `Seq2Seq`; `attention=False` leaves the decoder one vector for the whole source."""
+    """The shape of a `Seq2Seq`; `attention=False` leaves it one vector."""
 
     vocab_size: int
     d_model: int = 256
@@ -98,10 +99,13 @@ class Seq2SeqConfig:
 
 @dataclass(frozen=True)
 class RecurrentState:
-    """What a search over `Seq2Seq` remembers: the source, and one hidden vector per beam.
+    """What `Seq2Seq` remembers: the source, and one hidden vector per beam.
 
-    >>> source, mask = torch.zeros(1, 3, 2), torch.ones(1, 1, 3, dtype=torch.bool)
-    >>> state = RecurrentState(source, source, mask, source[:, :1], hidden=torch.tensor([[[5.0, 5.0], [6.0, 6.0]]]))
+    A beam is one of several targets that are written side by side.
+
+    >>> source, mask = torch.zeros(1, 3, 2), torch.ones(1, 1, 3).bool()
+    >>> hidden = torch.tensor([[[5.0, 5.0], [6.0, 6.0]]])
+    >>> state = RecurrentState(source, source, mask, source[:, :1], hidden)
     >>> state.reorder(torch.tensor([[1, 1, 0]])).hidden[..., 0]
     tensor([[6., 6., 5.]])
     """
@@ -114,19 +118,23 @@ class RecurrentState:
 
     def reorder(self, parents: Int[Tensor, "batch new_beam"]) -> "RecurrentState":
         """New beam j of a sentence goes on from its old beam parents[:, j]."""
-        return replace(self, hidden=self.hidden[torch.arange(len(parents), device=parents.device)[:, None], parents])
+        sentences = torch.arange(len(parents), device=parents.device)[:, None]
+        return replace(self, hidden=self.hidden[sentences, parents])
 
     def keep(self, sentences: Tensor) -> "RecurrentState":
-        """Go on with these sentences only (indices, or one boolean for each)."""
-        return RecurrentState(*(getattr(self, name)[sentences] for name in self.__dataclass_fields__))
+        """Go on with these sentences only (indices, or one boolean each)."""
+        kept = (getattr(self, name)[sentences] for name in self.__dataclass_fields__)
+        return RecurrentState(*kept)
 
 
 class Seq2Seq(nn.Module):
-    """GRU encoder, GRU decoder; the decoder sees the source through attention or through one fixed vector.
+    """GRU encoder, GRU decoder, and attention or one fixed vector between them.
 
-    At every step: context from the *previous* hidden vector, then the new hidden vector from the last word and the
-    context. Each step needs the one before, so the target cannot be computed in parallel, not even in training.
-    Pads must come last in `src`, else ValueError. Source: Bahdanau et al. 2015, section 3.1.
+    At every step: context from the *previous* hidden vector, then the new
+    hidden vector from the last word and the context. Each step needs the one
+    before, so the target cannot be computed in parallel, not even in training.
+    Pads must come last in `src`, else ValueError.
+    Source: Bahdanau et al. 2015, section 3.1.
 
     >>> model = Seq2Seq(Seq2SeqConfig(vocab_size=11, d_model=8))
     >>> src, tgt_in = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 8, 9]])
@@ -146,29 +154,32 @@ class Seq2Seq(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def start(self, src: Int[Tensor, "batch src_len"]) -> RecurrentState:
-        """Read the source; the decoder's first hidden vector is the encoder's last."""
+        """Read the source; the encoder's last vector starts the decoder."""
         if not src.numel():
-            raise ValueError(
-                f"expected at least one token, got src of shape {tuple(src.shape)}: leave empty batches out"
-            )
+            problem = f"expected at least one token, got src {tuple(src.shape)}"
+            raise ValueError(f"{problem}: leave empty batches out")
         real = src != PAD
         if (real[:, 1:] & ~real[:, :-1]).any():
-            raise ValueError("expected pads after the real tokens of every row, got a pad before one: pad on the right")
-        memory, last = self.encoder(self.dropout(look_up(self.embedding, src)), real.sum(dim=1))
+            problem = "expected pads after the real tokens of every row"
+            raise ValueError(f"{problem}, got a pad before one: pad on the right")
+        x = self.dropout(look_up(self.embedding, src))
+        memory, last = self.encoder(x, real.sum(dim=1))
         keys = self.attention.w_k(memory) if self.attention else memory
         return RecurrentState(memory, keys, real[:, None], last[:, None], last[:, None])
 
     def advance(
         self, tokens: Int[Tensor, "batch beam"], state: RecurrentState
     ) -> tuple[Float[Tensor, "batch beam features"], RecurrentState]:
-        """One step in time: the features from which `output` predicts the next word, and the new state."""
+        """One step: what `output` predicts the next word from, and the state."""
         if self.attention:
             context, _ = self.attention(state.hidden, state.keys, state.memory, state.src_mask)
         else:
             context = state.last.expand_as(state.hidden)
-        x = torch.cat([self.dropout(look_up(self.embedding, tokens)), context], dim=-1)
-        hidden = self.cell(x.flatten(0, 1), state.hidden.flatten(0, 1)).view_as(state.hidden)
-        return self.dropout(torch.cat([hidden, context], dim=-1)), replace(state, hidden=hidden)
+        word = self.dropout(look_up(self.embedding, tokens))
+        x = torch.cat([word, context], dim=-1).flatten(0, 1)
+        hidden = self.cell(x, state.hidden.flatten(0, 1)).view_as(state.hidden)
+        features = self.dropout(torch.cat([hidden, context], dim=-1))
+        return features, replace(state, hidden=hidden)
 
     def step(
         self, tokens: Int[Tensor, "batch beam"], state: RecurrentState
@@ -180,7 +191,7 @@ class Seq2Seq(nn.Module):
     def forward(
         self, src: Int[Tensor, "batch src_len"], tgt_in: Int[Tensor, "batch tgt_len"]
     ) -> Float[Tensor, "batch tgt_len vocab_size"]:
-        """Teacher forcing: the decoder is given the true words, one after the other."""
+        """Teacher forcing: the decoder is given the true words, one by one."""
         state = self.start(src)
         features = []
         for tokens in tgt_in.split(1, dim=1):

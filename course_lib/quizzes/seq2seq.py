@@ -303,7 +303,7 @@ QUESTIONS = [
             Option(
                 "nearly what one vector gives",
                 True,
-                "We measured it: the curve falls at nearly the same length. What helps is to choose, anew at each step.",
+                "We measured it: the curve falls at nearly the same length. What helps is to choose anew at each step.",
             ),
             Option(
                 "nearly what attention gives",
