@@ -170,7 +170,7 @@ class Seq2Seq(nn.Module):
     def advance(
         self, tokens: Int[Tensor, "batch beam"], state: RecurrentState
     ) -> tuple[Float[Tensor, "batch beam features"], RecurrentState]:
-        """One step: what `output` predicts the next word from, and the state."""
+        """One step: what `output` predicts a word from, and the new state."""
         if self.attention:
             context, _ = self.attention(state.hidden, state.keys, state.memory, state.src_mask)
         else:
