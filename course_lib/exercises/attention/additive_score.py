@@ -140,6 +140,23 @@ EXERCISE = Exercise(
             "the two an axis of size 1 for the other.",
         ),
         Mistake(
+            "no-axis-for-the-batch",
+            lambda query, key, w_q, w_k, u: torch.tanh((query @ w_q)[:, None] + (key @ w_k)[None]) @ u,
+            "The axes of size 1 stand where they belong without a batch, so the batch of one term meets the queries or "
+            "the keys of the other. Four axes are needed: (batch, q_len, 1, d_hidden) and (batch, 1, k_len, d_hidden).",
+        ),
+        Mistake(
+            "u-inside-the-tanh",
+            _additive(lambda q, k: q + k, lambda c, u: torch.tanh(c * u).sum(dim=-1)),
+            "The sum comes out multiplied by `u` inside the tanh. First the tanh, then the product with `u`.",
+        ),
+        Mistake(
+            "tanh-of-the-dot-product",
+            lambda query, key, w_q, w_k, u: torch.tanh((query @ w_q) @ (key @ w_k).transpose(1, 2)),
+            "That is the tanh of a dot product of the two projections. The additive score *adds* them, takes the tanh "
+            "of each hidden feature, and multiplies with `u` last.",
+        ),
+        Mistake(
             "matrices-transposed",
             lambda query, key, w_q, w_k, u: torch.tanh((query @ w_q.T)[:, :, None] + (key @ w_k.T)[:, None]) @ u,
             "Here a matrix is (features in, hidden out), so it is `query @ w_q`. (`nn.Linear` stores it the other way "

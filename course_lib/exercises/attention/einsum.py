@@ -59,6 +59,10 @@ def _letters(score, mix, scale=math.sqrt):
     return implementation
 
 
+def _mixes_the_keys(query, key, value):
+    return einsum_attention(query, key, key)
+
+
 SCORE, MIX = "bhqd,bhkd->bhqk", "bhqk,bhkv->bhqv"
 
 
@@ -141,6 +145,43 @@ EXERCISE = Exercise(
             "heads-summed",
             _letters(SCORE, "bhqk,bhkv->bqv"),
             "Your output has lost its heads: a letter that is missing after the arrow is summed over.",
+        ),
+        Mistake(
+            "heads-summed-in-the-scores",
+            _letters("bhqd,bhkd->bqk", "bqk,bhkv->bhqv"),
+            "Your scores have lost their heads: a letter that is missing after the arrow is summed over, so all heads "
+            "of a sentence share the same weights.",
+        ),
+        Mistake(
+            "sentences-summed-in-the-scores",
+            _letters("bhqd,bhkd->hqk", "hqk,bhkv->bhqv"),
+            "Your scores have lost the batch: a letter that is missing after the arrow is summed over, so all "
+            "sentences share the same weights.",
+        ),
+        Mistake(
+            "heads-behind-the-words",
+            _letters("bqhd,bkhd->bhqk", "bhqk,bkhv->bqhv"),
+            "Your letters read the heads as the third axis. Here they are the second one, right behind the batch: "
+            "`query` is (batch, n_heads, q_len, d_k).",
+        ),
+        Mistake(
+            "scores-without-batch-and-heads",
+            _letters("bhqd,bhkd->qk", MIX),
+            "Your scores are a single table, (q_len, k_len) or its transpose, for the whole batch. Without an arrow, "
+            "einsum sums over every letter that both tensors have, `b` and `h` as well. After the arrow stands what "
+            "is to stay.",
+        ),
+        Mistake(
+            "three-letters-for-four-axes",
+            _letters("bqd,bkd->bqk", "bqk,bkv->bqv"),
+            "Your first string has three letters for `query`, which has four axes: batch, heads, queries, features. "
+            "Each axis needs a letter.",
+        ),
+        Mistake(
+            "mixes-the-keys",
+            _mixes_the_keys,
+            "Your output is a mean of the *keys*. Keys are what a query is compared with; what is handed out are the "
+            "values.",
         ),
         Mistake(
             "no-scale",

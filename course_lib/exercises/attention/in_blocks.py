@@ -76,21 +76,26 @@ def blocks_joined_pair_by_pair(query, key, value, block_size):
     return output
 
 
+_PRODUCTS = (torch.ops.aten.mm, torch.ops.aten.bmm, torch.ops.aten.addmm, torch.ops.aten.baddbmm)
+
+
 class _Watch(TorchDispatchMode):
-    """Looks at the shape of every tensor that is made."""
+    """Looks at the shape of every tensor that is made, and of those that a matrix product makes."""
 
     def __init__(self):
         super().__init__()
-        self.shapes = set()
+        self.shapes, self.products = set(), set()
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         made = function(*args, **(kwargs or {}))
         outputs = made if isinstance(made, tuple | list) else [made]
-        self.shapes |= {tuple(output.shape) for output in outputs if isinstance(output, Tensor)}
+        shapes = {tuple(output.shape) for output in outputs if isinstance(output, Tensor)}
+        self.shapes |= shapes
+        self.products |= shapes if function.overloadpacket in _PRODUCTS else set()
         return made
 
 
-def _makes_the_table(obj, given):
+def _makes_large_tables(obj, given):
     query, key, value, block_size = given.args
     q_len, k_len = query.shape[-2], key.shape[-2]
     others = {query.shape[-1], value.shape[-1], block_size, 1}
@@ -98,7 +103,10 @@ def _makes_the_table(obj, given):
         return ""  # here a shape does not say what it is
     with _Watch() as watch:
         obj(*given.args)
-    return "whole-table" if any({q_len, k_len} <= set(shape) for shape in watch.shapes) else ""
+    if any({q_len, k_len} <= set(shape) for shape in watch.shapes):
+        return "whole-table"
+    sizes = {size for shape in watch.products if q_len in shape for size in shape} - others - {q_len}
+    return "large-blocks" if any(size > block_size for size in sizes) else ""
 
 
 def _all_keys_at_once(query, key, value, block_size):
@@ -162,6 +170,38 @@ def _own_softmax(join, scale=lambda q: math.sqrt(q.shape[-1])):
     return implementation
 
 
+def _as_many_blocks(query, key, value, block_size):
+    k_len = key.shape[-2]
+    return attention_in_blocks(query, key, value, math.ceil(k_len / min(block_size, k_len)))
+
+
+def _first_maximum(query, key, value, block_size):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    exps = (scores - scores[..., :block_size].amax(dim=-1, keepdim=True)).exp()
+    return exps @ value / exps.sum(dim=-1, keepdim=True)
+
+
+def _cut_off(query, key, value, block_size):
+    exps = (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])).clamp(max=60.0).exp()
+    return exps @ value / exps.sum(dim=-1, keepdim=True)
+
+
+def _full_blocks_or(empty):
+    def implementation(query, key, value, block_size):
+        if key.shape[-2] < block_size:
+            return empty(query, value)
+        return _blocks(keep=_full_blocks_only)(query, key, value, block_size)
+
+    return implementation
+
+
+def _share_of_nothing(query, value):
+    return value.new_full((*query.shape[:-1], value.shape[-1]), math.nan)
+
+
+_DROPS = "Where the last block is not full, it is left out. All keys count: where does your loop end?"
+
+
 def _shared(size):
     """Join the blocks' own outputs by a softmax over a size of each block; the right size is the logsumexp."""
 
@@ -195,6 +235,7 @@ EXERCISE = Exercise(
         _blocks_case((), 3, 6, 5, 2, 3, "two full blocks"),
         _blocks_case((), 5, 7, 3, 2, 3, "a last block that is not full", seed=3),
         _blocks_case((), 3, 11, 5, 7, 4, "three blocks", seed=6),
+        _blocks_case((), 3, 11, 5, 7, 2, "six blocks", seed=18),
         _blocks_case((), 3, 5, 7, 4, 13, "one block for everything", seed=9),
         _blocks_case((), 3, 3, 3, 3, 1, "all sizes equal", seed=12),
         _blocks_case((), 6, 7, 5, 4, 2, "large scores", scale=SPREAD, seed=15),
@@ -206,13 +247,19 @@ EXERCISE = Exercise(
             about="all scores far below zero",
         ),
     ],
-    excluded=_makes_the_table,
+    excluded=_makes_large_tables,
     mistakes=(
         Convention(
             "whole-table",
             _all_keys_at_once,
             "Valid, but on the way a tensor holds a number for each query and each key, (q_len, k_len): the table "
             "which this exercise does without. Carry along what each query needs of the blocks it has seen.",
+        ),
+        Convention(
+            "large-blocks",
+            _as_many_blocks,
+            "The output is right, but a table of scores on the way has more than block_size keys. `block_size` says "
+            "how many keys a block has, not how many blocks there are.",
         ),
         Mistake(
             "no-maximum",
@@ -270,7 +317,21 @@ EXERCISE = Exercise(
         Mistake(
             "drops-the-last-keys",
             _blocks(keep=_full_blocks_only),
-            "Where the last block is not full, it is left out. All keys count: where does your loop end?",
+            _DROPS,
+        ),
+        Mistake("drops-the-last-keys-even-all", _full_blocks_or(_share_of_nothing), _DROPS),
+        Mistake("drops-the-last-keys-and-stops", _full_blocks_or(lambda query, value: 0 / 0), _DROPS),
+        Mistake(
+            "maximum-of-the-first-block",
+            _first_maximum,
+            "You go on with the largest score of the *first* block. Where a later score is far larger, its exponential "
+            "is infinite: keep the largest so far.",
+        ),
+        Mistake(
+            "large-scores-cut-off",
+            _cut_off,
+            "Right for small scores, but the largest come out equal, as when they are cut off at a bound, and a query "
+            "with scores far below 0 gets 0 divided by 0. Subtract the largest score so far instead.",
         ),
         Mistake(
             "never-shrinks",

@@ -100,6 +100,11 @@ EXERCISE = Exercise(
             "Your scores come out divided by the root of the number of keys. How many terms has one score?",
         ),
         Mistake(
+            "root-of-the-number-of-queries",
+            _largest(scale=lambda q, k: math.sqrt(q.shape[0])),
+            "Your scores come out divided by the root of the number of queries. How many terms has one score?",
+        ),
+        Mistake(
             "scales-the-weights",
             lambda query, key, scaled: (
                 (query @ key.mT).softmax(dim=-1).amax(dim=-1).mean() / (math.sqrt(query.shape[-1]) if scaled else 1)
@@ -128,6 +133,23 @@ EXERCISE = Exercise(
             "mean-instead-of-max",
             _largest(pick=lambda w: w.mean()),
             "The mean weight is always 1 / k_len, because each row sums to 1. Take the *largest* of each row first.",
+        ),
+        Mistake(
+            "a-pair-has-no-mean",
+            _largest(pick=lambda w: w.max(dim=-1).mean()),
+            "With a `dim`, `max` gives a pair, the largest weights and their places, and a pair has no mean. Take its "
+            "`values`, or `amax`, which gives the values alone.",
+        ),
+        Mistake(
+            "mean-before-the-maximum",
+            _largest(pick=lambda w: w.mean(dim=0).max()),
+            "You take the mean over the queries first, and then the largest of these means. Each query has its own "
+            "favorite, which the mean hides: the maximum of each row comes first.",
+        ),
+        Mistake(
+            "median-instead-of-mean",
+            _largest(pick=lambda w: w.amax(dim=-1).median()),
+            "That is the median of the largest weights. Their mean is asked for.",
         ),
         Mistake(
             "first-query-only",

@@ -66,6 +66,7 @@ _KEYS = {
 _SCALES = {
     "": by_root_d_k,
     "root of k_len": root(lambda q, k, v: k.shape[1]),
+    "root of q_len": root(lambda q, k, v: q.shape[1]),
     "d_k": divided_by_d_k,
     "nothing": unscaled,
     "k_len": lambda s, q, k, v: s / k.shape[1],
@@ -78,6 +79,7 @@ _AXES = {"": -1, "queries": 1, "sentences": 0}
 _OPEN = {
     "reshape": "print a small `key` beside its reshape: which numbers stand in the first column?",
     "root of k_len": "a score is a sum over features, so what does its spread grow with?",
+    "root of q_len": "a score is a sum over features, and the number of queries has no part in it;",
     "d_k": "the spread grows with the *root* of the number of terms;",
     "nothing": "without any division the scores spread like √d_k;",
     "k_len": "a score is a sum over features: neither the number of keys nor a missing root fits;",

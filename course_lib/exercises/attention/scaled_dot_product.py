@@ -59,6 +59,20 @@ def _hides_the_future(scores):
     return scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -math.inf).softmax(dim=-1)
 
 
+def _one_maximum_for_all(scores):
+    exps = (scores - scores.max()).exp()
+    return exps / exps.sum(dim=-1, keepdim=True)
+
+
+def _shared_among_all(scores):
+    exps = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+    return exps / exps.sum()
+
+
+def _cut_off(scores):
+    return naive_softmax(scores.clamp(-60.0, 60.0))
+
+
 def _scaled_after_the_softmax(query, key, value, mask=None):
     weights = softmax(dots(query, key)) / math.sqrt(query.shape[-1])
     return weights @ value, weights
@@ -178,6 +192,24 @@ EXERCISE = Exercise(
             "subtracts each row's largest score first, and the weights stay the same.",
         ),
         Mistake(
+            "one-maximum-for-all",
+            attend(weigh=_one_maximum_for_all),
+            "A query whose scores lie far below those of another gets 0 divided by 0, as when one maximum is "
+            "subtracted for all. Each query (row) needs its own.",
+        ),
+        Mistake(
+            "large-scores-cut-off",
+            attend(weigh=_cut_off),
+            "Right for small scores, but large ones come out equal, as when they are cut off at a bound. To subtract "
+            "each row's largest score keeps their differences, which are all that a softmax sees.",
+        ),
+        Mistake(
+            "exponentials-shared-among-all",
+            attend(weigh=_shared_among_all),
+            "The exponentials come out divided by a sum over the whole tensor. Each *row* is divided by its own sum: "
+            "over the last axis, kept as an axis of size 1.",
+        ),
+        Mistake(
             "softmax-at-the-end",
             _softmax_at_the_end,
             "Your output is a softmax of (QKᵀ)V. The softmax belongs to the scores, before the values: values of 7 "
@@ -245,6 +277,12 @@ EXERCISE = Exercise(
             "output-only",
             attend(give=lambda output, weights: output),
             "The output is right. Return the weights as well: (output, weights).",
+        ),
+        Mistake(
+            "weights-are-none",
+            attend(give=lambda output, weights: (output, None)),
+            "The output is right, but None stands where the weights belong. (PyTorch's fused call has no weights to "
+            "give, because it does not keep them: make them yourself.)",
         ),
         Mistake(
             "weights-only",

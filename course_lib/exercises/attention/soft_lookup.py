@@ -64,6 +64,16 @@ def _squared_distance(query, key):
     return -(key - query).square().sum(dim=-1)
 
 
+def _products(dim):
+    return lambda query, key, value: (query * key).softmax(dim=dim) @ value
+
+
+_NOT_ADDED_UP = (
+    "Your scores are products that are not yet added up: each key has one number for every feature. A dot product adds "
+    "them, so that each key gets one score."
+)
+
+
 def _root_d_k(query, key):
     return key @ query / math.sqrt(query.shape[-1])
 
@@ -71,7 +81,7 @@ def _root_d_k(query, key):
 EXERCISE = Exercise(
     title="Look up one query",
     task="One query asks a soft dictionary: score every key with a dot product (no scaling yet), softmax, and return "
-    "the mean of the values by these weights.",
+    "the mean of the values by these weights. Scores may be large.",
     reference=soft_lookup,
     starter=starter_soft_lookup,
     cases=lambda: [
@@ -205,6 +215,8 @@ EXERCISE = Exercise(
             "Your scores are divided by the lengths of query and key (the cosine). The dot product keeps them: a "
             "longer query asks more decidedly.",
         ),
+        Mistake("products-not-added-up", _products(0), _NOT_ADDED_UP),
+        Mistake("products-not-added-up-weighed-by-feature", _products(-1), _NOT_ADDED_UP),
         Mistake(
             "keys-transposed",
             _lookup(lambda q, k: q @ k),

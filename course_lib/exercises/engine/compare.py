@@ -25,6 +25,8 @@ def difference(expected: Any, got: Any, rtol: float, atol: float) -> Difference 
 
     A tensor may be answered with an array or nested lists, a pair with a list of two, booleans with 0 and 1.
     """
+    if got is None and expected is None:  # a mistake's answer, compared with the learner's
+        return None
     if got is None:
         return Difference("returned-none", "It returned None: is a `return` missing?")
     if isinstance(expected, tuple):
@@ -59,6 +61,8 @@ def _tuple_difference(expected: tuple, got: Any, rtol: float, atol: float) -> Di
         count = len(got) if isinstance(got, tuple | list) else 1
         return Difference("wrong-type", f"Expected {len(expected)} results, in this order; got {count}.")
     for number, (want, have) in enumerate(zip(expected, got, strict=True), start=1):
+        if (have is None) != (want is None):
+            return Difference("returned-none", f"Result {number} of {len(expected)} is None.")
         if found := difference(want, have, rtol, atol):
             return Difference(found.kind, f"Result {number} of {len(expected)}: {found.sentence}")
     return None
