@@ -319,8 +319,16 @@ EXERCISE = Exercise(
             _blocks(keep=_full_blocks_only),
             _DROPS,
         ),
-        Mistake("drops-the-last-keys-even-all", _full_blocks_or(_share_of_nothing), _DROPS),
-        Mistake("drops-the-last-keys-and-stops", _full_blocks_or(lambda query, value: 0 / 0), _DROPS),
+        Mistake(
+            "drops-the-last-keys-even-all",
+            _full_blocks_or(_share_of_nothing),
+            f"{_DROPS} (Where a block has room for more than all keys, none is read, and the answer is NaN.)",
+        ),
+        Mistake(
+            "drops-the-last-keys-and-stops",
+            _full_blocks_or(lambda query, value: 0 / 0),
+            f"{_DROPS} (Where a block has room for more than all keys, none is read, and it stops: division by zero.)",
+        ),
         Mistake(
             "maximum-of-the-first-block",
             _first_maximum,

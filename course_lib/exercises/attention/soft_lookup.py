@@ -216,7 +216,11 @@ EXERCISE = Exercise(
             "longer query asks more decidedly.",
         ),
         Mistake("products-not-added-up", _products(0), _NOT_ADDED_UP),
-        Mistake("products-not-added-up-weighed-by-feature", _products(-1), _NOT_ADDED_UP),
+        Mistake(
+            "products-not-added-up-weighed-by-feature",
+            _products(-1),
+            f"{_NOT_ADDED_UP} The softmax then runs over the keys.",
+        ),
         Mistake(
             "keys-transposed",
             _lookup(lambda q, k: q @ k),
