@@ -105,8 +105,9 @@ def _makes_large_tables(obj, given):
         obj(*given.args)
     if any({q_len, k_len} <= set(shape) for shape in watch.shapes):
         return "whole-table"
-    sizes = {size for shape in watch.products if q_len in shape for size in shape} - others - {q_len}
-    return "large-blocks" if any(size > block_size for size in sizes) else ""
+    sizes = {size for shape in watch.products if q_len in shape for size in shape}
+    sizes -= {q_len, *others, value.shape[-1] + 1}  # a column of ones beside the values sums up the weights
+    return "large-blocks" if any(block_size < size < k_len for size in sizes) else ""
 
 
 def _all_keys_at_once(query, key, value, block_size):
