@@ -1,10 +1,11 @@
-"""Can one head tell a word's two neighbors apart? Two rates, four seeds, six models, and how each of them learns.
+"""Can one head tell a word's two neighbors apart? Two rates, four seeds, seven models, and how each of them learns.
 
     python -m experiments.multi_head_question
 
 Sentences of six words are drawn at random from ten. Every word with two neighbors must name the word before it and
-the word after it. Queries and keys come from learned vectors for the positions, values from the words; what attention
-returns goes through one readout for each of the two answers. About five minutes on one core.
+the word after it. Queries and keys come from learned vectors for the positions, values from the words (in one model
+all three come from words and positions); what attention returns goes through one readout for each of the two answers.
+About six minutes on one core.
 """
 
 from collections.abc import Callable
@@ -35,16 +36,25 @@ class EqualWeights(MultiHeadAttention):
 class Neighbors(nn.Module):
     """Logits of the word before and of the word after, for words with two neighbors, and the attention weights."""
 
-    def __init__(self, attention: nn.Module, before: nn.Module, after: nn.Module, words_ask: bool = False):
+    def __init__(
+        self,
+        attention: nn.Module,
+        before: nn.Module,
+        after: nn.Module,
+        words_ask: bool = False,
+        values_know: bool = False,
+    ):
         super().__init__()
         self.word = nn.Embedding(N_WORDS, D_MODEL)
         self.position = nn.Embedding(SEQ_LEN, D_MODEL)
         self.attention, self.before, self.after, self.words_ask = attention, before, after, words_ask
+        self.values_know = values_know  # their positions, too
 
     def forward(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         words, asks = self.word(ids), self.position.weight.expand(len(ids), -1, -1)
         asks = asks + words if self.words_ask else asks
-        seen, weights = self.attention(asks, asks, words)
+        told = words + self.position.weight if self.values_know else words
+        seen, weights = self.attention(asks, asks, told)
         return self.before(seen[:, 1:-1]), self.after(seen[:, 1:-1]), weights
 
 
@@ -70,6 +80,7 @@ MODELS = {
     "one head, two narrow layers": lambda: Neighbors(one_head(), two_layers(NARROW), two_layers(NARROW)),
     "equal weights, two layers": lambda: Neighbors(EqualWeights(D_MODEL, 1), two_layers(), two_layers()),
     "one head, words ask too, linear": lambda: Neighbors(one_head(), linear(), linear(), words_ask=True),
+    "words + positions, linear": lambda: Neighbors(one_head(), linear(), linear(), True, True),
     "two heads, linear": lambda: Neighbors(two_heads(), linear(), linear()),
 }
 

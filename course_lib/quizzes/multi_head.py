@@ -175,7 +175,7 @@ QUESTIONS = [
             Option(
                 f"√{BASE_MODEL}",
                 False,
-                f"Then the scores are too small by a factor of √{BASE_HEADS}, and every softmax is too flat.",
+                f"Then the scores start too small by a factor of √{BASE_HEADS}, and every softmax starts too flat.",
             ),
             Option(
                 f"{BASE_D_K}",
@@ -264,7 +264,7 @@ QUESTIONS = [
             Option(
                 "the d_k of them that training has selected",
                 False,
-                "Training selects no features. It changes the weights with which all of them enter each mixture.",
+                "Training does not pick out features. It changes how much each of them counts in each mixture.",
             ),
         ],
     ),
@@ -333,7 +333,7 @@ QUESTIONS = [
             Option(
                 "the bias of the queries",
                 False,
-                "It is multiplied with every key, and the keys differ, so the scores of a row change differently.",
+                "It is multiplied by every key, and the keys differ, so the scores of a row do not all change alike.",
             ),
             Option(
                 "the bias of the keys",
