@@ -84,6 +84,11 @@ def without_w_o(heads, w_o):
     return heads
 
 
+def viewed_after_the_swap(x):
+    """What raises an error in PyTorch: after a swap of axes the numbers do not lie in the order that `view` needs."""
+    return x.transpose(1, 2).view(len(x), x.shape[2], -1)
+
+
 def joined_as_if_swapped(x):
     """What the join of (batch, seq_len, n_heads, d_k) becomes for those who believe the heads stand in front."""
     batch, seq_len, n_heads, d_k = x.shape

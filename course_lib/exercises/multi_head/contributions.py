@@ -145,6 +145,24 @@ EXERCISE = Exercise(
             "Each head stands in its place of the concatenation, but `w_o` has not been applied yet.",
         ),
         Mistake(
+            "all-rows-for-each-head",
+            lambda heads, w_o: heads @ w_o,
+            "A head has d_v features and meets a matrix with n_heads · d_v rows, as many as all heads have together, "
+            "so the product does not fit. Which rows of `w_o` are for head i?",
+        ),
+        Mistake(
+            "all-rows-for-each-head-in-a-loop",
+            lambda heads, w_o: heads[:, 0] @ w_o,
+            "One head has d_v features and meets a matrix with n_heads · d_v rows, as many as all heads have together, "
+            "so the product does not fit. Which rows of `w_o` are for head i?",
+        ),
+        Mistake(
+            "separate-tensors",
+            lambda heads, w_o: head_contributions(heads, w_o).unbind(dim=1),
+            "The contributions are right, but they come as one tensor for each head. Make one tensor of them, with "
+            "the heads behind the batch: `torch.stack` has a `dim`.",
+        ),
+        Mistake(
             "heads-before-the-batch",
             lambda heads, w_o: head_contributions(heads, w_o).transpose(0, 1),
             "The contributions are right, but the heads stand before the batch. `torch.stack` has a `dim`.",

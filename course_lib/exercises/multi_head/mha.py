@@ -24,6 +24,7 @@ from course_lib.exercises.multi_head._steps import (
     softmax_of_masked,
     sources,
     values_copied,
+    viewed_after_the_swap,
     without_w_o,
 )
 from course_lib.multi_head import merge_heads, split_heads
@@ -103,6 +104,14 @@ def _hides_the_visible(scores, mask):
     return (scores if mask is None else scores.masked_fill(mask, NEG_INF)).softmax(dim=-1)
 
 
+def _exchanged(query, key_value, w_q, w_k, w_v):
+    return key_value @ w_q, query @ w_k, query @ w_v
+
+
+def _uncut(x, n_heads):
+    return x[:, None]
+
+
 def _query_alone(query, key_value, w_q, w_k, w_v):
     return query @ w_q, query @ w_k, query @ w_v
 
@@ -115,9 +124,24 @@ _COMMON = (
     ("joined-by-view", {"merge": reshaped}, "The heads are joined before they stand next to their features."),
     ("values-through-w-k", {"project": values_copied}, "The values go through `w_k`; `w_v` is never used."),
     ("self-attention-only", {"project": _query_alone}, "Keys and values must come from `key_value`."),
+    (
+        "roles-swapped",
+        {"project": _exchanged},
+        "Queries come from `query`, keys and values from `key_value`: yours are exchanged.",
+    ),
     ("mask-ignored", {"weigh": _unmasked}, "The mask has no effect."),
     ("true-hides", {"weigh": _hides_the_visible}, "Here True = may attend: hide where the mask is False."),
     ("w-o-forgotten", {"finish": without_w_o}, "W_O is missing at the end."),
+    (
+        "one-big-head",
+        {"split": _uncut, "scale": model_scale, "merge": merge_heads},
+        "There is one head of full width: where does `n_heads` come in?",
+    ),
+    (
+        "no-transpose",
+        {"split": cut, "merge": lambda x: x.flatten(2)},
+        "Without a transpose, the heads of one token attend to each other.",
+    ),
 )
 
 
@@ -130,6 +154,17 @@ def _two_at_once():
 
 def _hides_the_visible_by_a_number(scores, mask):
     return (scores if mask is None else scores.masked_fill(mask, -1e9)).softmax(dim=-1)
+
+
+_FIXED_SCALE = (
+    "Your scores come out divided by {} whatever the sizes are. A head's scores are sums of d_k terms, and d_k follows "
+    "from d_model and `n_heads`."
+)
+
+_BIG_HEADS_ADDED = (
+    "Your output is n_heads times that of one head of full width. Head i has d_k columns of its own, and heads are "
+    "laid side by side, not added."
+)
 
 
 def _one_head(query, key_value, w_q, w_k, w_v, w_o, n_heads, mask=None):
@@ -231,6 +266,19 @@ EXERCISE = Exercise(
             "The scores are not scaled: sums of d_k terms, they spread like √d_k. By what must they be divided?",
         ),
         Mistake(
+            "view-after-transpose",
+            mha_of(merge=viewed_after_the_swap),
+            "The swap of axes is right. After it the numbers no longer lie in order, and `view` never copies: use "
+            "`reshape` or `flatten`, or call `.contiguous()` first.",
+        ),
+        Mistake("scaled-by-root-eight", mha_of(scale=lambda *sizes: math.sqrt(8)), _FIXED_SCALE.format("√8")),
+        Mistake("scaled-by-eight", mha_of(scale=lambda *sizes: 8), _FIXED_SCALE.format("8")),
+        Mistake(
+            "query-added",
+            lambda query, *others: mha(query, *others) + query,
+            "The output is right, and `query` has been added to it. Here the output alone is wanted.",
+        ),
+        Mistake(
             "scaled-without-the-root",
             mha_of(scale=lambda d_k, *_: d_k),
             "Your scores come out divided by d_k itself. The spread of a sum of d_k terms grows with the *root* of "
@@ -276,6 +324,24 @@ EXERCISE = Exercise(
             "That is one head of full width, with one softmax for each query. Where does `n_heads` come in?",
         ),
         Mistake(
+            "one-big-head-under-a-mask-for-many",
+            lambda query, key_value, w_q, w_k, w_v, w_o, n_heads, mask=None: (
+                scaled_dot_product_attention(query @ w_q, key_value @ w_k, key_value @ w_v, mask)[0] @ w_o
+            ),
+            "That is one head of full width, with one softmax for each query, and a mask that has an axis for heads "
+            "does not suit it. Where does `n_heads` come in?",
+        ),
+        Mistake(
+            "sum-of-big-heads",
+            lambda *args: _one_head(*args) * args[6],
+            _BIG_HEADS_ADDED,
+        ),
+        Mistake(
+            "sum-of-big-heads-and-mask-ignored",
+            lambda *args: _one_head(*args[:7]) * args[6],
+            f"{_BIG_HEADS_ADDED} And the mask has no effect.",
+        ),
+        Mistake(
             "one-big-head-scaled-for-many",
             lambda query, key_value, w_q, w_k, w_v, w_o, n_heads, mask=None: _one_head(
                 query, key_value, w_q * math.sqrt(n_heads), w_k, w_v, w_o, n_heads, mask
@@ -286,8 +352,8 @@ EXERCISE = Exercise(
         Mistake(
             "cut-by-view",
             mha_of(split=by_view),
-            "The heads have the right shape and the wrong numbers: dealt out as they lie in memory, a head gets whole "
-            "tokens. Cut the last axis, then swap two axes.",
+            "The heads have the right shape and the wrong numbers: dealt out as they lie in memory, a head gets a "
+            "run of them, pieces of a few tokens. Cut the last axis, then swap two axes.",
         ),
         Mistake(
             "cut-and-joined-by-view",
@@ -414,7 +480,7 @@ EXERCISE = Exercise(
         Mistake(
             "mask-ignored",
             mha_of(weigh=_unmasked),
-            "Right without a mask; the mask has no effect. Does the result of `masked_fill` get lost?",
+            "Right without a mask; the mask has no effect. Is it handed on, and is what `masked_fill` returns used?",
         ),
         Mistake(
             "true-hides",
@@ -513,12 +579,14 @@ EXERCISE = Exercise(
         Mistake(
             "averages-the-heads",
             mha_of(merge=lambda x: x.mean(dim=1)),
-            "The heads come out averaged, so W_O meets d_k features instead of d_model. Lay them side by side.",
+            "What meets W_O is as wide as one head, d_k features, and W_O has d_model rows. The heads are neither "
+            "averaged nor added: lay them side by side.",
         ),
         Mistake(
             "heads-behind-each-other",
             mha_of(merge=lambda x: x.flatten(1, 2)),
-            "The heads come out joined along the tokens. They belong side by side, on the last axis: `dim=-1`.",
+            "What meets W_O has the d_k features of a head, and W_O has d_model rows. First all heads of a token "
+            "belong side by side, on the last axis.",
         ),
         Mistake(
             "heads-not-joined",

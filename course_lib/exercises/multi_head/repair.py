@@ -17,6 +17,7 @@ from course_lib.exercises.multi_head._steps import (
     no_scale,
     reshaped,
     values_copied,
+    viewed_after_the_swap,
     without_w_o,
 )
 from course_lib.exercises.multi_head.mha import mha
@@ -170,6 +171,29 @@ EXERCISE = Exercise(
             "scaled-by-n-heads",
             _on_itself(mha_of(scale=lambda d_k, d_model, n_heads, k_len: math.sqrt(n_heads))),
             "Everything else is right. The scale is not the number of heads: how many terms has one score?",
+        ),
+        Mistake(
+            "view-after-transpose",
+            _on_itself(mha_of(merge=viewed_after_the_swap)),
+            "The swap of axes is right. After it the numbers no longer lie in order, and `view` never copies: use "
+            "`reshape` or `flatten`, or call `.contiguous()` first.",
+        ),
+        Mistake(
+            "scaled-by-root-eight",
+            _on_itself(mha_of(scale=lambda *sizes: math.sqrt(8))),
+            "Everything else is right, but the scores come out divided by √8 whatever the sizes are. How many terms "
+            "has one score?",
+        ),
+        Mistake(
+            "scaled-by-eight",
+            _on_itself(mha_of(scale=lambda *sizes: 8)),
+            "Everything else is right, but the scores come out divided by 8 whatever the sizes are. How many terms "
+            "has one score?",
+        ),
+        Mistake(
+            "queries-through-w-v",
+            _on_itself(mha_of(project=lambda x, y, q, k, v: (x @ v, y @ k, y @ v))),
+            "Everything else is right, but the queries now go through `w_v`, and `w_q` is never used.",
         ),
         Mistake(
             "values-through-w-q",

@@ -74,6 +74,12 @@ EXERCISE = Exercise(
             "must stand before the tokens.",
         ),
         Mistake(
+            "separate-tensors",
+            lambda x, n_heads: x.chunk(n_heads, dim=-1),
+            "The slices are right, but they come as one tensor for each head. Make one tensor of them, with the heads "
+            "behind the batch: `torch.stack` has a `dim`.",
+        ),
+        Mistake(
             "heads-before-the-batch",
             lambda x, n_heads: cut(x, n_heads).permute(2, 0, 1, 3),
             "The slices are right, but the heads stand before the batch: (n_heads, batch, seq_len, d_k). The batch "

@@ -44,6 +44,8 @@ class Repair:
         asked = [f"{self._where(edit)}: {edit.question}" for edit in self._in_order()]
         if len(asked) == 1:
             return f"One small change makes every case right. Look at {asked[0]}"
+        if asked[0] == asked[1]:
+            return f"Two small changes make every case right. Look, twice, at {asked[0]}"
         return f"Two small changes make every case right. Look at {asked[0]} And at {asked[1]}"
 
     @property

@@ -93,6 +93,21 @@ def constants(place: Place) -> Iterator[To]:
         yield To(_number(float("-inf"), node), "is {it} the right number, whatever the input?", more=0.1)
 
 
+@kind("fixed", cost=1.6)
+def fixed(place: Place) -> Iterator[To]:
+    """A number that suits one size only, where the size itself is meant, or its root."""
+    node = place.node
+    is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value >= 2
+    is_power = isinstance(place.parent, ast.BinOp) and isinstance(place.parent.op, ast.Pow) and place.field == "right"
+    if not is_number or is_power or isinstance(place.parent, ast.UnaryOp) or _role(place):
+        return
+    for name, seen in place.around.variables.items():
+        if seen is not None and seen.what in ("number", "tensor"):
+            size = name if seen.what == "number" else f"{name}.shape[-1]"
+            for form, more in ((size, 0.0), (f"{size} ** 0.5", 0.3)):
+                yield To(fill(form, node), "is {it} right, whatever the sizes are?", more=more)
+
+
 def _call_around(place: Place) -> ast.AST | None:
     """The call or index that a constant stands in: what a reader would point at."""
     above = place.above
@@ -215,4 +230,4 @@ def _swaps(parts: list[ast.expr]) -> Iterator[list[ast.expr]]:
             yield swapped
 
 
-VALUES = (constants, signs, operators, comparisons, roots, order)
+VALUES = (constants, fixed, signs, operators, comparisons, roots, order)
