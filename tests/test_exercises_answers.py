@@ -18,6 +18,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_lib.exercises import check, registry
+from course_lib.exercises.engine import repair
 from tools.gates.reading import MARKDOWN
 
 FOLDER = Path(__file__).parent / "answers"
@@ -91,7 +92,9 @@ def notebook(monkeypatch):
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=str)
-def test_answer(answer, notebook):
+def test_answer(answer, notebook, monkeypatch):
+    # A line that is claimed is looked for until it is found, however busy the machine; nothing else is waited for.
+    monkeypatch.setattr(repair, "SECONDS", 60.0 if (answer.claim or "").startswith("line ") else 0.3)
     notebook(answer.given or "...")
     result = check(answer.exercise, notebook(answer.code))
     assert result.attempted, str(result)
