@@ -26,6 +26,7 @@ document.addEventListener("click", (event) => {
 document.addEventListener("DOMContentLoaded", () => {
   for (const place of document.querySelectorAll("[data-course-filter]")) filter(place);
   for (const place of document.querySelectorAll("[data-course-missed]")) listMissed(place);
+  for (const place of document.querySelectorAll(".course-map")) showLinks(place);
 });
 
 window.addEventListener("load", () => {
@@ -58,6 +59,14 @@ function filter(place) {
   place.classList.add("course-filter");
   place.append(label, count);
   show();
+}
+
+// Where the map is wider than the screen, it opens at the blocks that lead to a chapter.
+function showLinks(map) {
+  const left = map.getBoundingClientRect().left;
+  const boxes = [...map.querySelectorAll("a")].map((link) => link.getBoundingClientRect());
+  const middles = boxes.map((box) => (box.left + box.right) / 2 - left).sort((a, b) => a - b);
+  if (middles.length) map.scrollLeft = middles[middles.length >> 1] - map.clientWidth / 2;
 }
 
 function listMissed(place) {
