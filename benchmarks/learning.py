@@ -18,14 +18,14 @@ from typing import Any
 from benchmarks.machine import cores, machine_class, today, versions
 
 RESULTS = Path(__file__).resolve().parents[1] / "book" / "results"
-TITLE = "Quality: what a training reaches"
+TITLE = "Quality after training"
 ABOUT = (
-    "Each row is one command, `python -m course_lib train` with the options shown, run with several seeds. Behind the "
-    "median (exact match, alignment) or the mean (BLEU) stand the smallest and the largest. Exact match and alignment "
-    "are shares. BLEU is sacreBLEU's, cased and detokenized. BLEU near 100 on the course's own corpus says that the "
-    "translator works, and nothing about real text: that is what the rows of Multi30k are for (German to English, "
-    "test_2016_flickr, five beams). The budget is training time; the machine is idle otherwise. The settings were "
-    "chosen with these test sets in view, on one seed: read the figures as a little kinder than new text would be."
+    "Each row is one command, `python -m course_lib train` with the options shown, run with several seeds. Exact match "
+    "and alignment are shares, and we give their median; for BLEU we give the mean. The smallest and the largest value "
+    "follow in parentheses. BLEU is sacreBLEU's, cased and detokenized. A BLEU near 100 on the course's own corpus "
+    "shows that the translator works, but it says nothing about real text, so there are also rows for Multi30k (German "
+    "to English, test_2016_flickr, five beams). The budget is the time of training on an otherwise idle machine. We "
+    "chose the settings on one seed while looking at these test sets, so expect slightly lower figures on new text."
 )
 COLUMNS = ["options", "seeds", "split", "exact match", "BLEU", "alignment"]
 

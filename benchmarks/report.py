@@ -8,14 +8,15 @@ from typing import Any
 from benchmarks.engine import Settings
 from benchmarks.machine import machine_class, today, versions
 
-TITLE = "Speed, beside what you would otherwise use"
+TITLE = "Speed, compared with other libraries"
 ABOUT = (
-    "All contenders of a work ran in one go, in turns, after they had shown that they do the same work. The last "
-    "column divides the speed (or thrift) of each by that of the fastest contender from elsewhere, round by round: the "
-    "median, and in parentheses the smallest and the largest. Seconds depend on the machine; ratios do too, though "
-    "less. `make bench` measures yours."
+    "The contenders first had to show that they do the same work, and then they took turns in one run. The last "
+    "column divides the speed of each by that of the fastest contender that is not the course's own; where a row counts "
+    "memory, using less counts as being faster. The division is done round by round, and the column shows the median and, in "
+    "parentheses, the smallest and the largest ratio. Seconds depend on the machine, and ratios depend on it less; "
+    "`make bench` measures yours."
 )
-COLUMNS = ["work", "contender", "took", "beside the fastest other"]
+COLUMNS = ["work", "contender", "took", "ratio to the fastest other"]
 
 
 def results(works: list[dict[str, Any]], settings: Settings) -> dict[str, Any]:

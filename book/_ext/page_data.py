@@ -33,7 +33,7 @@ def costs(env: BuildEnvironment, measured: dict) -> dict:
     known = {name: cost for name, cost in sorted(measured.items()) if exists(env, name)}
     return {
         "title": "What a chapter costs",
-        "about": "One run of the whole notebook from a fresh kernel, one thread. Your machine will differ.",
+        "about": "We ran each notebook once from a fresh kernel, on one thread. Your machine will give other numbers.",
         "columns": ["chapter", "seconds", "peak memory (MB)", "Python", "torch"],
         "rows": [
             [f"[{title_of(env, name)}](/chapters/{name}.ipynb)"]
