@@ -11,10 +11,10 @@ from benchmarks.machine import machine_class, today, versions
 TITLE = "Speed, compared with other libraries"
 ABOUT = (
     "The contenders first had to show that they do the same work, and then they took turns in one run. The last "
-    "column divides the speed of each by that of the fastest contender that is not the course's own; where a row counts "
-    "memory, using less counts as being faster. The division is done round by round, and the column shows the median and, in "
-    "parentheses, the smallest and the largest ratio. Seconds depend on the machine, and ratios depend on it less; "
-    "`make bench` measures yours."
+    "column divides the speed of each by that of the fastest contender that is not the course's own; where a row "
+    "counts memory, using less counts as being faster. The division is done round by round, and the column shows the "
+    "median and, in parentheses, the smallest and the largest ratio. Seconds depend on the machine, and ratios depend "
+    "on it less; `make bench` measures yours."
 )
 COLUMNS = ["work", "contender", "took", "ratio to the fastest other"]
 
