@@ -203,4 +203,28 @@ QUESTIONS = [
             ),
         ],
     ),
+    Question(
+        id="self_attention.guess_two_flies",
+        text="In “time flies like an arrow and fruit flies like a banana”, how far apart are the two vectors of "
+        "“flies” after training?",
+        guess=True,
+        options=[
+            Option(
+                "far, since their readings differ in every training sentence",
+                False,
+                "The training wants them apart, but it can only change the matrices and the embeddings, which both "
+                "words share.",
+            ),
+            Option(
+                "not at all",
+                True,
+                "Both have the same query and ask the same set of keys, whatever the training has learned.",
+            ),
+            Option(
+                "a little, since each is nearer to its own cue",
+                False,
+                "Where a word stands enters no formula, so nothing is nearer to the one than to the other.",
+            ),
+        ],
+    ),
 ]
