@@ -16,9 +16,7 @@ from course_lib.exercises.engine.sandbox import Outcome, learner_line, same_valu
 from course_lib.exercises.engine.source import file_of
 
 TIME_LIMIT = 10.0
-_RANDOM = (
-    "The same input gives another answer each time: something in your code draws random numbers, and nothing may here."
-)
+_RANDOM = "The same input gives another answer each time: something in your code draws random numbers, and they reach the answer."
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,11 @@ def _softmax_cases():
         case(randn(2, 5, seed=7) + 100.0, mask=torch.tensor([True, False, True, True, False]), about="large scores"),
         case(half, mask=torch.tensor([[True, True, False, True, False]]), about="float16"),
         case(
+            torch.tensor([[-20.0, -21.0, -22.0], [-20.0, -21.0, -22.0]]).half(),
+            mask=torch.tensor([[True, True, False], [False, False, False]]),
+            about="an empty row in float16, scores below zero",
+        ),
+        case(
             torch.tensor([[-60.0, -61.0, 0.0]]),
             mask=torch.tensor([[True, True, False]]),
             about="what is visible lies far below what is hidden",
