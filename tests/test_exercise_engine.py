@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 import random
 import sys
 import threading
@@ -10,6 +11,7 @@ import time
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional as F
 
 from course_lib.exercises import check, kept_solution, progress_file, registry, show_solution
 from course_lib.exercises.engine import Exercise, Mistake, case, check_exercise
@@ -75,6 +77,18 @@ def _circular():
     return circle
 
 
+class Quitter:
+    """An answer that ends Python when it is shown or compared."""
+
+    def __repr__(self):
+        raise SystemExit
+
+    def __eq__(self, other):
+        raise SystemExit
+
+    __hash__ = None
+
+
 NONSENSE = {
     "text": "2 * x",
     "function": double,
@@ -92,6 +106,8 @@ NONSENSE = {
     "complex": torch.ones(3, dtype=torch.complex64),
     "empty tensor": torch.empty(0),
     "hostile": Hostile(),
+    "quitter": Quitter(),
+    "list of quitters": [Quitter(), Quitter()],
     "generator": (x for x in range(3)),
     "huge int": 10**400,
     "nan": float("nan"),
@@ -133,6 +149,22 @@ def test_exception_with_hostile_text_becomes_a_result():
         raise Odd
 
     assert judge(answer).diagnosis == "raised"
+
+
+def test_exception_that_quits_when_it_is_read_becomes_a_result():
+    class Odd(Exception):
+        def __str__(self):
+            raise SystemExit
+
+    def answer(x):
+        raise Odd
+
+    assert judge(answer).diagnosis == "raised"
+
+
+def test_an_input_that_quits_when_it_is_compared_becomes_a_result():
+    puzzle = exercise(cases=lambda: [case(Quitter())], reference=lambda x: 1)
+    assert check_exercise(puzzle, lambda x: 1).passed
 
 
 def test_the_readers_own_interrupt_is_not_swallowed():
@@ -186,6 +218,28 @@ def test_nothing_is_interrupted_after_the_check():
     time.sleep(0.4)
 
 
+def test_a_right_answer_that_is_slow_passes():
+    """The three cases take most of the time there is; the run that asks whether it answers twice alike has its own."""
+
+    def answer(x):
+        time.sleep(0.2)
+        return 2 * x
+
+    assert judge(answer, time_limit=0.7).passed
+
+
+def test_an_answer_too_slow_to_be_asked_twice_passes():
+    calls = []
+
+    def answer(x):
+        calls.append(1)
+        time.sleep(0.5 if len(calls) > 3 else 0)
+        return 2 * x
+
+    assert judge(answer, time_limit=0.2).passed
+    assert len(calls) == 4
+
+
 # Nothing reaches the notebook
 
 
@@ -207,6 +261,39 @@ def test_state_of_the_notebook_is_untouched():
     assert (torch.rand(1), random.random(), np.random.rand()) == expected
     assert torch.get_default_dtype() == torch.float32
     assert torch.is_grad_enabled()
+
+
+def test_a_default_device_does_not_stay():
+    def answer(x):
+        torch.set_default_device("meta")
+        return 2 * x
+
+    assert judge(answer).passed
+    assert torch.get_default_device().type == "cpu"
+
+
+def test_the_notebooks_own_default_device_makes_no_difference():
+    torch.set_default_device("meta")
+    try:
+        assert judge(lambda x: torch.ones(len(x), dtype=x.dtype) * x * 2).passed
+        assert torch.get_default_device().type == "meta"
+    finally:
+        torch.set_default_device(None)
+
+
+@pytest.mark.parametrize(
+    ("library", "name"),
+    [(torch, "allclose"), (torch, "equal"), (torch.Tensor, "double"), (F, "softmax"), (np, "array"), (math, "sqrt")],
+)
+def test_a_patched_library_does_not_stay(library, name, monkeypatch):
+    before = getattr(library, name)
+
+    def answer(x):
+        setattr(library, name, lambda *args, **kwargs: True)
+        return 3 * x
+
+    assert judge(answer).diagnosis == "scaled"
+    assert getattr(library, name) is before
 
 
 def test_prints_are_captured_and_the_first_lines_shown(capsys):
@@ -262,6 +349,29 @@ def test_the_smallest_failing_case_is_shown():
 )
 def test_patterns_known_in_every_exercise(answer, diagnosis):
     assert judge(answer).diagnosis == diagnosis
+
+
+def test_a_wrong_shape_in_any_case_is_told_before_wrong_numbers_in_a_small_one():
+    answer = functools.partial(lambda x, y: x + y if len(x) < 7 else x[None] + y, y=1)  # without a source
+    result = judge(answer)
+    assert result.diagnosis == "wrong-shape"
+    assert "Expected the shape (7,), got (1, 7)." in result.message
+    assert "Input (7 numbers)" in dict(result.details)
+
+
+def test_a_number_that_happens_to_be_an_input_is_not_called_one():
+    puzzle = exercise(cases=lambda: [case(torch.tensor([1.0])), case(torch.tensor([2.0]))])
+    assert check_exercise(puzzle, functools.partial(torch.mul, other=1)).diagnosis != "returns-input"
+
+
+def test_what_changes_the_input_is_not_guessed():
+    def answer(x):
+        return x.__imul__(2)
+
+    result = judge(answer)
+    assert result.diagnosis == "changes-input"
+    assert "underscore" not in result.message
+    assert "Work on a copy" in result.message
 
 
 @pytest.mark.parametrize(
@@ -320,12 +430,29 @@ def test_long_values_are_cut():
         (lambda: None.shape, "Something is None"),
         (lambda: torch.ones(2).shapes, "There is no `shapes`"),
         (lambda: torch.ones(2, 2).double() @ torch.ones(2, 2), "different dtypes"),
+        (lambda: bool(torch.ones(2) > 0), "`if`, `and`, `or`, and `not` want one"),
+        (lambda: (lambda a, b: (a, b))(*torch.ones(3)), "It takes 2 arguments but 3 were given"),
+        (lambda: _unpack(torch.ones(3)), "Too many values for the 2 names on the left"),
+        (lambda: _unpack(torch.ones(1)), "Not enough values for the 2 names on the left"),
+        (lambda: torch.ones(4).view(2, 4 / 2), "a fraction"),
+        (lambda: torch.ones(4).reshape(4 / 2, 2), "`reshape` wants whole numbers"),
+        (lambda: torch.zeros(4 / 2, 2), "`zeros` wants whole numbers"),
+        (lambda: range(4 / 2), "a fraction"),
+        (lambda: torch.ones(4).chunk(4 / 2), "a fraction"),
+        (lambda: torch.ones(4)[: 4 / 2], "bounds of a slice"),
+        (lambda: ~None, "Something is None"),
+        (lambda: torch.ones(2).masked_fill(None, 0), "Something is None"),
     ],
 )
 def test_common_errors_are_explained(cause, words):
     with pytest.raises(Exception) as caught:  # noqa: PT011
         cause()
     assert words in explain(caught.value), str(caught.value)
+
+
+def _unpack(values):
+    first, second = values
+    return first + second
 
 
 def test_text_of_a_result_is_escaped_in_html():
@@ -479,6 +606,38 @@ def test_damaged_progress_is_set_aside(capsys):
     assert "set aside as progress.damaged.json" in capsys.readouterr().out
     assert progress()["attempts"] == 1
     assert progress_file().with_suffix(".damaged.json").read_text(encoding="utf-8") == '{"toy.double": '
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[1, 2]",
+        '"text"',
+        '{"toy.double": 3}',
+        '{"toy.double": {}}',
+        '{"toy.double": {"attempts": "two", "passed": true, "diagnoses": {}}}',
+        '{"toy.double": {"attempts": 2, "passed": true, "diagnoses": [1]}}',
+        '{"toy.double": {"attempts": 2, "passed": true, "diagnoses": {"scaled": null}}}',
+        '{"toy.double": {"attempts": 2, "passed": true, "diagnoses": {}, "solution": 5}}',
+        '{"other.program": {"theme": "dark"}}',
+    ],
+)
+def test_progress_of_another_shape_is_set_aside(content, capsys):
+    judge(double)
+    progress_file().write_text(content, encoding="utf-8")
+    judge(lambda x: x * x)
+    assert "set aside as progress.damaged.json" in capsys.readouterr().out
+    assert progress()["attempts"] == 1
+    assert progress_file().with_suffix(".damaged.json").read_text(encoding="utf-8") == content
+
+
+def test_progress_keeps_what_a_later_version_adds(capsys):
+    entry = {"attempts": 2, "passed": True, "diagnoses": {"scaled": 1}, "mood": "good"}
+    progress_file().parent.mkdir(parents=True)
+    progress_file().write_text(json.dumps({"toy.double": entry}), encoding="utf-8")
+    judge(double)
+    assert (progress()["attempts"], progress()["mood"]) == (3, "good")
+    assert capsys.readouterr().out == ""
 
 
 def test_progress_that_cannot_be_saved_does_not_stop_the_check(monkeypatch, tmp_path):

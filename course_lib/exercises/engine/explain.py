@@ -53,6 +53,10 @@ _EXPLANATIONS = [
         "Something is None where a tensor was expected: is a `return` missing?",
     ),
     (
+        r"operand type.*NoneType|not NoneType|'NoneType'(?: object is not|.*has no len)|got \(.*\bNoneType\b.*\)",
+        "Something is None where a value was expected: an argument that may be left out, or a missing `return`?",
+    ),
+    (
         r"object has no attribute '(\w+)'",
         "There is no `{0}` on that object: a typing mistake, or another type than you think?",
     ),

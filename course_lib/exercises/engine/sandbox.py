@@ -116,35 +116,60 @@ def _state_restored() -> Iterator[None]:
 
 
 def _put_back(library: Any, before: dict[str, Any]) -> None:
-    """Undo what code has patched. Names that are new stay: libraries load parts of themselves when first used."""
+    """Undo what code has patched. A module's new names stay: libraries load parts of themselves when first used."""
     now = vars(library)
     if len(now) == len(before) and all(map(operator.is_, now.values(), before.values())):
         return
     for name, value in before.items():
         if now.get(name) is not value:
             setattr(library, name, value)
+    for name in [name for name in now if isinstance(library, type) and name not in before]:
+        delattr(library, name)  # it hid what the class above has
 
 
 @contextlib.contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
     """Raise OutOfTime in this thread after `seconds`, and again every half second should it be swallowed."""
-    in_main = threading.current_thread() is threading.main_thread()
-    with _alarm(seconds) if in_main and hasattr(signal, "setitimer") else _async_raise(seconds):
+    with _alarm(seconds) if _has_alarm() else _async_raise(seconds):
         yield
+
+
+def _has_alarm() -> bool:
+    return threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+
+
+_READY: list[bool] = []
+
+
+@contextlib.contextmanager
+def alarm_ready() -> Iterator[None]:
+    """Make ready for time limits; around thousands of them, this is done once."""
+    if _READY or not _has_alarm():
+        yield
+        return
+    previous = signal.signal(signal.SIGALRM, _raise_out_of_time)
+    _READY.append(True)
+    try:
+        yield
+    finally:
+        _READY.pop()
+        signal.signal(signal.SIGALRM, previous)
+
+
+def _raise_out_of_time(signum: int, frame: Any) -> None:
+    # What is raised while Python clears away dead objects reaches nobody; the alarm comes again soon.
+    if frame is None or not frame.f_code.co_filename.endswith(("weakref.py", "_weakrefset.py")):
+        raise OutOfTime
 
 
 @contextlib.contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    def raise_out_of_time(signum: int, frame: Any) -> None:
-        raise OutOfTime
-
-    previous = signal.signal(signal.SIGALRM, raise_out_of_time)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+    with alarm_ready():
+        signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 @contextlib.contextmanager
@@ -194,4 +219,9 @@ def same_value(a: Any, b: Any) -> bool:
         return type(a) is type(b) and len(a) == len(b) and all(map(same_value, a, b))
     if callable(a):
         return True
-    return a == b or (a != a and b != b)
+    try:
+        return bool(a == b or (a != a and b != b))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # it does not let itself be compared
+        return type(a) is type(b)

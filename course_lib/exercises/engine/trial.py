@@ -8,15 +8,18 @@ from typing import Any
 import torch
 
 from course_lib.exercises.engine.answers import canonical, difference_in, run, same_outcome
-from course_lib.exercises.engine.compare import Difference, as_tensor, brief, pattern, safe_text
+from course_lib.exercises.engine.compare import Difference, as_tensor, brief, difference, pattern, safe_text
 from course_lib.exercises.engine.model import Case, Convention, Exercise, Mistake
 from course_lib.exercises.engine.repair import Repair, nearest_repair
 from course_lib.exercises.engine.report import Result
-from course_lib.exercises.engine.sandbox import Outcome, learner_line, same_value
+from course_lib.exercises.engine.sandbox import Outcome, learner_line
 from course_lib.exercises.engine.source import file_of
 
 TIME_LIMIT = 10.0
-_RANDOM = "The same input gives another answer each time: something in your code draws random numbers, and they reach the answer."
+_RANDOM = (
+    "The same input gives another answer each time: something in your code draws random numbers, and they reach the "
+    "answer."
+)
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,7 @@ class Trial:
         """A known mistake, else the nearest repair, else what all wrong cases share, else the first of them."""
         for mistake in self.exercise.mistakes:
             if self.is_like(mistake):
-                kind = "convention" if isinstance(mistake, Convention) else "failed"
-                return failed(self.exercise, Difference(mistake.name, mistake.message), kind=kind)
+                return self._named(mistake)
         first, found = next(iter(self.differences.items()))
         given, outcome = self.cases[first], self.outcomes[first]
         details = self._details(given, outcome)
@@ -72,6 +74,13 @@ class Trial:
             found = Difference(found.kind, f"{found.sentence} {count}")
         return failed(self.exercise, found, details)
 
+    def _named(self, mistake: Mistake) -> Result:
+        """A known mistake, and the line, where it takes one simple change to be right."""
+        kind = "convention" if isinstance(mistake, Convention) else "failed"
+        result = failed(self.exercise, Difference(mistake.name, mistake.message), kind=kind)
+        repair = self._repair(list(self.differences), simple=True)
+        return replace(result, **located(result, repair)) if repair else result
+
     def is_like(self, mistake: Mistake) -> bool:
         """Does the learner's object do on every case what this wrong implementation does?"""
         deadline = time.monotonic() + TIME_LIMIT
@@ -79,12 +88,10 @@ class Trial:
         return all(same_outcome(self.exercise, a, b) for a, b in zip(theirs, self.outcomes, strict=True))
 
     def is_random(self, number: int) -> bool:
-        """Does the answer to a case depend on the state of the random numbers?"""
+        """Does the answer to a case depend on the state of the random numbers, and on nothing else?"""
         deadline = time.monotonic() + TIME_LIMIT
-        a, b = (run(self.exercise, self.obj, self.cases[number], deadline, seed).value for seed in (1, 2))
-        pairs = zip(a, b, strict=False) if isinstance(a, tuple) and isinstance(b, tuple) else [(a, b)]
-        numbers = [(as_tensor(x), as_tensor(y)) for x, y in pairs]
-        return any(x is not None and y is not None and not same_value(x, y) for x, y in numbers)
+        a, b, c = (run(self.exercise, self.obj, self.cases[number], deadline, seed).value for seed in (1, 2, 1))
+        return _other_numbers(a, b) and not _other_numbers(a, c)
 
     def changed_input(self) -> Result:
         """The answer is right, but what was given is no longer the same."""
@@ -143,6 +150,13 @@ class Trial:
         return (*found, ("Printed by your code", _first_lines(outcome.printed))) if outcome.printed else found
 
 
+def _other_numbers(a: Any, b: Any) -> bool:
+    """Are these numbers, and not the same ones? The last digit may differ: it depends on where in memory they lie."""
+    pairs = zip(a, b, strict=False) if isinstance(a, tuple) and isinstance(b, tuple) else [(a, b)]
+    numbers = [(as_tensor(x), as_tensor(y)) for x, y in pairs]
+    return any(x is not None and y is not None and difference(x, y, 1e-4, 1e-5) for x, y in numbers)
+
+
 def is_zero_one(expected: Any, got: Any) -> bool:
     """Were booleans expected, and are these other numbers?"""
     want, have = as_tensor(expected), as_tensor(got)
@@ -176,17 +190,18 @@ def with_repair(
     exercise: Exercise, found: Difference, repair: Repair, details: tuple[tuple[str, str], ...] = ()
 ) -> Result:
     """The result of an attempt that a small change would make right: where to look, and the change as the last hint."""
-    return Result(
-        exercise.id,
-        passed=False,
-        attempted=True,
-        message=f"{found.sentence} {repair.sentence}",
-        diagnosis=found.kind,
-        details=(*repair.quotes, *details),
-        hints=(*exercise.hints, repair.hint),
-        lines=repair.lines,
-        repair=repair.kind,
-    )
+    result = failed(exercise, Difference(found.kind, f"{found.sentence} {repair.sentence}"), details)
+    return replace(result, **located(result, repair))
+
+
+def located(result: Result, repair: Repair) -> dict[str, Any]:
+    """What a repair adds to a result."""
+    return {
+        "details": (*repair.quotes, *result.details),
+        "hints": (*result.hints, repair.hint),
+        "lines": repair.lines,
+        "repair": repair.kind,
+    }
 
 
 def input_of(exercise: Exercise, given: Case) -> tuple[tuple[str, str], ...]:

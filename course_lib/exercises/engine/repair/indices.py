@@ -9,6 +9,7 @@ from course_lib.exercises.engine.repair.places import Place, fill, located, name
 from course_lib.exercises.engine.repair.values import whole_number
 
 _BOUNDS = "in {it}, where does it begin, and where does it end?"
+LETTERS = "in {it}, which letters are shared, which are summed over, and in which order do they come out?"
 _WHERE = "in {it}, what does each place between the brackets stand for?"
 
 
@@ -23,7 +24,7 @@ def slices(place: Place) -> Iterator[To]:
         for other in _other_parts(part, node):
             changed = [*parts[:number], other, *parts[number + 1 :]]
             index = changed[0] if len(changed) == 1 else located(ast.Tuple(changed, ast.Load()), node)
-            yield To(located(ast.Subscript(node.value, index, ast.Load()), node), _BOUNDS)
+            yield To(located(ast.Subscript(node.value, index, node.ctx), node), _BOUNDS)
 
 
 def _other_parts(part: ast.expr, at: ast.AST) -> Iterator[ast.expr]:
@@ -67,13 +68,13 @@ def new_axes(place: Place) -> Iterator[To]:
     for number in range(len(parts) + 1):
         found += [[*parts[:number], new, *parts[number:]] for new in (nothing, colon)]
     found += [[*parts[:number], *parts[number + 1 :]] for number in range(len(parts)) if len(parts) > 1]
-    found += [[dots, *parts], [*parts, dots], [nothing, *parts, nothing], [colon, *parts, nothing]]
+    found += [[dots, *parts], [*parts, dots], [colon, *parts, nothing]]
     for elements in found:
         if any(isinstance(element, ast.Starred) for element in elements):
             continue
         index = elements[0] if len(elements) == 1 else located(ast.Tuple(elements, ast.Load()), node)
         more = 0.15 * abs(len(elements) - len(parts))
-        yield To(located(ast.Subscript(node.value, index, ast.Load()), node), _WHERE, more=more)
+        yield To(located(ast.Subscript(node.value, index, node.ctx), node), _WHERE, more=more)
 
 
 @kind("bounds", cost=1.1)
@@ -95,17 +96,26 @@ def ranges(place: Place) -> Iterator[To]:
         yield To(located(ast.Call(node.func, args, node.keywords), node), _BOUNDS)
 
 
+@kind("bounds", cost=1.4)
+def off_by_one(place: Place) -> Iterator[To]:
+    """One more or one less, where something is counted."""
+    counted = isinstance(place.parent, ast.Slice | ast.Compare | ast.Call | ast.Subscript | ast.BinOp | ast.Assign)
+    if counted and place.may_be("number") and not isinstance(place.node, ast.Constant | ast.Slice | ast.Starred):
+        for form in ("X + 1", "X - 1"):
+            new = fill(form, place.node, X=place.node)
+            yield To(new, "is {it} the right count: where does it begin, where does it end?")
+
+
 @kind("letters", cost=1.0)
 def letters(place: Place) -> Iterator[To]:
     """The letters of an einsum, and the words of einops."""
     node = place.node
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         return
-    asks = "in {it}, which letters are shared, which are summed over, and in which order do they come out?"
     if place.called == "einsum" or "->" in node.value:
         words = " " in node.value.split("->")[0].split(",")[0].strip()
         for text, more in _other_words(node.value) if words else _other_letters(node.value):
-            yield To(located(ast.Constant(text), node), asks, more=more)
+            yield To(located(ast.Constant(text), node), LETTERS, more=more)
     elif node.value in ("ij", "xy"):
         yield To(located(ast.Constant("xy" if node.value == "ij" else "ij"), node), "is {it} the order that is meant?")
     elif node.value in ("mean", "sum", "none"):
@@ -148,4 +158,4 @@ def _other_words(text: str) -> Iterator[tuple[str, float]]:
             yield (f"{changed} -> {output.strip()}" if side == 0 else f"{inputs.strip()} -> {changed}"), 0.0
 
 
-INDICES = (slices, new_axes, ranges, letters)
+INDICES = (slices, new_axes, ranges, off_by_one, letters)

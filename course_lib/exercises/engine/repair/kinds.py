@@ -38,6 +38,7 @@ class Kind:
                 cost=self.cost + to.more + 0.01 * min(place.size, 30),
                 before=place.node,
                 after=to.new,
+                statement=place.statement,
             )
 
 

@@ -9,6 +9,7 @@ from course_lib.exercises.engine.repair.places import Around, Edit, fill, is_wor
 
 _KEEP = "who keeps the result of {it}?"
 _RETURN = "what does the function give back to whoever calls it?"
+_OTHERS = "does {it} write into a tensor that others still use?"
 _INDENT = "how far is {it} indented: does it belong to the block above?"
 
 
@@ -27,9 +28,18 @@ class _Body:
     def __init__(self, part: Part, around: Around, owner: ast.AST, field: str, body: list[ast.stmt]):
         self.part, self.around, self.owner, self.field, self.body = part, around, owner, field, body
 
+    @property
+    def unknown(self) -> list[str]:
+        """Names that are used and never set."""
+        nodes = list(ast.walk(self.part.tree))
+        known = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        known |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        return [name for name in self.around.variables if name not in known and "." not in name]
+
     def edit(self, kind: str, cost: float, asks: str, at: ast.stmt, *slots: tuple, after: ast.AST | str) -> Edit:
         before = None if isinstance(after, str) else at
-        return Edit(kind, asks, at, self.part, at.lineno, slots, cost, before, after)
+        line = at.end_lineno if "return" in str(after) else at.lineno  # a return is missing at the end
+        return Edit(kind, asks, at, self.part, line, slots, cost, before, after)
 
     def instead(self, kind: str, cost: float, asks: str, number: int, new: ast.stmt) -> Edit:
         """Another statement in the place of one."""
@@ -48,6 +58,11 @@ def _edits_of_body(b: _Body) -> Iterator[Edit]:
             continue
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             yield from _kept(b, number, node.value)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.BinOp | ast.UnaryOp | ast.Subscript):
+            for name in dict.fromkeys(n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)):
+                if name in b.around.variables:
+                    new = ast.Assign([ast.Name(name, ast.Store())], node.value)
+                    yield b.instead("not-kept", 0.8, _KEEP, number, new)
         if isinstance(node, ast.Return):
             yield from _returned(b, number, node)
         if isinstance(node, ast.AugAssign):
@@ -81,6 +96,12 @@ def _kept(b: _Body, number: int, call: ast.Call) -> Iterator[Edit]:
     for target in targets:
         new = ast.Assign([ast.Name(target.id, ast.Store())], call)
         yield b.instead("not-kept", 0.8, _KEEP, number, new)
+        if isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_"):
+            func = located(ast.Attribute(call.func.value, call.func.attr[:-1], ast.Load()), call)
+            new = ast.Assign(
+                [ast.Name(target.id, ast.Store())], located(ast.Call(func, call.args, call.keywords), call)
+            )
+            yield b.instead("in-place", 0.9, _OTHERS, number, new)
     value = call
     if getattr(call.func, "id", "") == "print" and call.args:
         value = call.args[0] if len(call.args) == 1 else ast.Tuple(call.args, ast.Load())
@@ -99,7 +120,11 @@ def _returned(b: _Body, number: int, node: ast.Return) -> Iterator[Edit]:
                 for pair in ([value, other], [other, value]):
                     new = ast.Return(ast.Tuple(pair, ast.Load()))
                     yield b.instead("results", 2.5, "how many results are wanted, in which order?", number, new)
-    else:
+    if isinstance(b.owner, ast.For | ast.While) and value is not None:
+        for given in (value, ast.Constant(True)):
+            new = ast.If(value, [ast.Return(given)], [])
+            yield b.instead("indentation", 1.0, "in which round of the loop does {it} end the function?", number, new)
+    if value is None:
         for name in b.around.variables:
             yield b.instead("not-returned", 1.0, _RETURN, number, ast.Return(ast.Name(name, ast.Load())))
 
@@ -108,8 +133,7 @@ def _augmented(b: _Body, number: int, node: ast.AugAssign) -> Iterator[Edit]:
     here = ast.parse(ast.unparse(node.target), mode="eval").body  # the same expression, to be read
     here = ast.fix_missing_locations(ast.copy_location(here, node))
     value = ast.BinOp(here, node.op, node.value)
-    asks = "does {it} write into a tensor that others still use?"
-    yield b.instead("in-place", 1.0, asks, number, ast.Assign([node.target], value))
+    yield b.instead("in-place", 1.0, _OTHERS, number, ast.Assign([node.target], value))
     asks = "in {it}, what becomes of the value from before?"
     yield b.instead("operator", 1.4, asks, number, ast.Assign([node.target], node.value))
     for op in (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.BitAnd, ast.BitOr):
@@ -126,6 +150,14 @@ def _assigned(b: _Body, number: int, node: ast.Assign) -> Iterator[Edit]:
             swapped[a], swapped[c] = target.elts[c], target.elts[a]
             new = ast.Assign([ast.Tuple(swapped, ast.Store())], node.value)
             yield b.instead("order", 1.3, "in {it}, in which order do the names come?", number, new)
+        for spot, name in itertools.product(range(len(target.elts) + 1), ["_", *b.unknown]):
+            names = [*target.elts[:spot], ast.Name(name, ast.Store()), *target.elts[spot:]]
+            new = ast.Assign([ast.Tuple(names, ast.Store())], node.value)
+            yield b.instead("results", 1.1, "in {it}, is there a name for each value on the right?", number, new)
+        for spot in range(len(target.elts) * (len(target.elts) > 1)):
+            names = [*target.elts[:spot], *target.elts[spot + 1 :]]
+            new = ast.Assign([ast.Tuple(names, ast.Store())], node.value)
+            yield b.instead("results", 1.4, "in {it}, is there a value for each name on the left?", number, new)
     elif isinstance(node.value, ast.BinOp | ast.Call | ast.Name | ast.Subscript | ast.Constant):
         for op in (ast.Add, ast.BitAnd, ast.BitOr, ast.Mult):
             asks = "in {it}, what becomes of the value from before?"
@@ -134,7 +166,7 @@ def _assigned(b: _Body, number: int, node: ast.Assign) -> Iterator[Edit]:
             for name in b.around.variables:
                 if name != target.id and "." not in name:
                     new = ast.Assign([ast.Name(name, ast.Store())], node.value)
-                    yield b.instead("not-kept", 2.0, "is {it} kept under the right name?", number, new)
+                    yield b.instead("not-kept", 2.6, "is {it} kept under the right name?", number, new)
 
 
 def _chosen(b: _Body, number: int, node: ast.If) -> Iterator[Edit]:
@@ -169,7 +201,7 @@ def _in_another_order(b: _Body) -> Iterator[Edit]:
     first = 1 if is_words(b.body[0]) else 0
     for start in range(first, len(b.body)):
         for end in range(first, len(b.body)):
-            if start in (end, end + 1) or abs(start - end) > 3:
+            if start in (end, end + 1) or abs(start - end) > 3 or isinstance(b.body[end], ast.Return):
                 continue
             moved = [*b.body[:start], *b.body[start + 1 :]]
             moved.insert(end, b.body[start])

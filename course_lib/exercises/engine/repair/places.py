@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from course_lib.exercises.engine.repair.code import Part
 from course_lib.exercises.engine.repair.seen import Seen
 
+_NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*(?!\w*\()")
 Slot = tuple[ast.AST, str, int | None, Any]
 
 
@@ -47,6 +49,19 @@ class Place:
         return node.right.lineno if isinstance(node, ast.BinOp) else node.lineno
 
     @property
+    def around_it(self) -> ast.AST:
+        """The nearest expression that this is a part of and that a reader can be pointed to."""
+        above = self.above
+        while above is not None and isinstance(above.node, ast.Tuple | ast.Slice | ast.Starred):
+            above = above.above
+        return self.node if above is None else above.node
+
+    @property
+    def is_target(self) -> bool:
+        """Is this written to, as `mask[i]` is in `mask[i] = True`?"""
+        return not isinstance(getattr(self.node, "ctx", ast.Load()), ast.Load)
+
+    @property
     def called(self) -> str:
         """The name of the function or method of which this is an argument, else nothing."""
         above = self.parent if isinstance(self.parent, ast.Call) else self.above and self.above.parent
@@ -55,6 +70,11 @@ class Place:
     def may_be(self, *whats: str) -> bool:
         """Was the value of one of these kinds? Where nothing was seen, it may have been."""
         return self.kind() is None or self.kind().what in whats
+
+    @property
+    def is_asked(self) -> bool:
+        """Is this only asked for its shape, or the like? Then its numbers make no difference."""
+        return isinstance(self.parent, ast.Attribute) and self.parent.attr in ("shape", "size", "dim", "ndim", "dtype")
 
     @functools.cached_property
     def size(self) -> int:
@@ -83,6 +103,7 @@ class Edit:
     cost: float
     before: ast.AST | None
     after: ast.AST | str
+    statement: ast.AST | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_found", [_at(*slot[:3]) for slot in self.slots])
@@ -94,17 +115,25 @@ class Edit:
         return [_put(*slot) for slot in self.slots]
 
     @property
+    def signature(self) -> tuple[str, str, str]:
+        """What edits of the same form have in common; names count where a name is what changes."""
+        before, after = ast.unparse(self.before), self.after if isinstance(self.after, str) else ast.unparse(self.after)
+        if self.kind != "name":
+            before, after = (_NAME.sub("_", text) for text in (before, after))
+        return self.kind, before, after
+
+    @property
     def question(self) -> str:
         """What to ask: it says at what to look, and not what to write."""
         return self.asks.replace("{it}", f"`{self.part.quote(self.about)}`")
 
     @property
     def words(self) -> str:
-        """The change as a learner reads it: the last hint of all, because it writes the line for them."""
+        """The line as it becomes, or what becomes of it; asked while the edit is made."""
         if isinstance(self.after, str):
             return self.after
-        after = ast.unparse(self.after)
-        return f"`{self.part.quote(self.before, 10_000)}` becomes `{after}`" if self.before else f"`{after}`"
+        statement = self.after if self.statement is None else self.statement
+        return f"`{ast.unparse(ast.fix_missing_locations(statement)).splitlines()[0]}`"
 
 
 def take_back(undo: list[Slot]) -> None:
@@ -157,7 +186,7 @@ def _below(part: Part, node: ast.AST, above: Place | None, statement: ast.stmt, 
             if not isinstance(child, ast.AST):
                 continue
             here = above
-            if isinstance(child, ast.expr) and not _has_no_value(child):
+            if isinstance(child, ast.Subscript) or (isinstance(child, ast.expr) and not _has_no_value(child)):
                 here = Place(part, child, node, name, index, above, statement, around)
                 yield here
             yield from _below(part, child, here, statement, around)
@@ -173,6 +202,11 @@ def _has_no_value(node: ast.expr) -> bool:
 def is_words(node: ast.AST) -> bool:
     """Is this a docstring, or another statement that says something and does nothing?"""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def keyword(name: str, value: ast.expr) -> ast.keyword:
+    """An argument given by name."""
+    return located(ast.keyword(name, value), value)
 
 
 def name_of(call: ast.Call) -> str:

@@ -45,7 +45,7 @@ def _allowed(node: ast.AST, scope: dict[str, Any], defined: set[str], seen: set[
     if isinstance(node, ast.ImportFrom):
         names = [node.module or "", *(alias.name for alias in node.names)]
         return node.level == 0 and _root(names[0]) in _MODULES and not any(map(_risky, names))
-    if isinstance(node, ast.Global | ast.Nonlocal | ast.AsyncFunctionDef | ast.Await | ast.Yield | ast.YieldFrom):
+    if isinstance(node, ast.Global | ast.Nonlocal | ast.AsyncFunctionDef | ast.Await):
         return False
     if isinstance(node, ast.Attribute):
         of_a_library = isinstance(node.value, ast.Name) and isinstance(scope.get(node.value.id), ModuleType | type)

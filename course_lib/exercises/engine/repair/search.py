@@ -1,25 +1,39 @@
 """The search: change the learner's trees here and there, and look whether every case passes."""
 
 import ast
+import builtins
+import itertools
+import math
 import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from course_lib.exercises.engine.model import Case
 from course_lib.exercises.engine.repair.code import VARIANT
 from course_lib.exercises.engine.repair.graft import Grafts
 from course_lib.exercises.engine.repair.indices import INDICES
 from course_lib.exercises.engine.repair.lines import line_edits
-from course_lib.exercises.engine.repair.places import Around, Edit, Place, places, take_back
+from course_lib.exercises.engine.repair.places import Around, Edit, Place, Slot, places, take_back
 from course_lib.exercises.engine.repair.seen import Seen, recorder, with_recorder
-from course_lib.exercises.engine.repair.steps import added, arguments, dropped, in_place, methods, names, turned
+from course_lib.exercises.engine.repair.steps import (
+    added,
+    another_argument,
+    arguments,
+    dropped,
+    in_place,
+    methods,
+    names,
+    turned,
+)
 from course_lib.exercises.engine.repair.values import VALUES
-from course_lib.exercises.engine.repair.variants import ERROR, RIGHT, Variants
-from course_lib.exercises.engine.sandbox import Outcome, learner_line, sealed
+from course_lib.exercises.engine.repair.variants import RIGHT, Variants
+from course_lib.exercises.engine.sandbox import Outcome, alarm_ready, learner_line, sealed
 
 SEEDS = 12  # of the edits that bring the answer nearer, so many are tried together with every other one,
 STEP = 60  # and with so many of those at a time
+SIMPLE = 3.5  # the cost of edits that say something by themselves, even when more is to be done
 
 
 @dataclass(frozen=True)
@@ -37,55 +51,82 @@ class Search:
     def __init__(self, variants: Variants, wrong: list[int], error_line: int | None = None):
         self.variants, self.code, self.first = variants, variants.code, wrong[0]
         self.error_line, self.undefined = error_line, False
+        self.nearer: list[_Seed] = []
 
-    def repair(self) -> tuple[Edit, ...]:
-        """The edits that make every case right, one or two of them; none where there are none in time."""
-        with warnings.catch_warnings(), sealed():
+    def repair(self, simple: bool = False) -> tuple[Edit, ...]:
+        """The edits that make every case right, one or two of them; none where there are none in time.
+
+        A `simple` search tries single edits alone, and none that takes something from the reference.
+        """
+        with warnings.catch_warnings(), sealed(), alarm_ready():
             warnings.simplefilter("ignore")
             begun, code = time.monotonic(), self.variants.compiled()
             as_is = RIGHT if code is None else self.variants.rate(code, self.first)
             self.variants.limit = max(0.1, 10 * (time.monotonic() - begun))
             # Right: the mistake depends on something that is not in these trees.
-            return () if as_is == RIGHT else self._search(as_is)
+            return () if as_is == RIGHT else self._search(as_is, simple)
 
-    def _search(self, as_is: float) -> tuple[Edit, ...]:
+    def _search(self, as_is: float, simple: bool) -> tuple[Edit, ...]:
         around = self._around()
         spots = [place for part in self.code.parts for place in places(part, around)]
         edits: list[Edit] = []
-        nearer: list[_Seed] = []
-        for more in (self._small(spots, around), self._steps(spots), self._grafts(spots)):
-            found = sorted(more, key=self._order)
+        later: list[Edit] = []
+        kinds = (self._small(spots, around), self._steps(spots), self._grafts(spots, around))
+        for dearest, more in list(zip((2.0, 3.0, math.inf), kinds, strict=True))[: 2 if simple else 3]:
+            found = [*later, *more]
+            later = [edit for edit in found if edit.cost >= dearest]
+            found = sorted((edit for edit in found if edit.cost < dearest), key=self._order)
             for edit in found:
                 if self.variants.is_late:
                     return ()
-                if self._tries(edit, as_is, nearer):
+                if self._tries(edit, as_is):
                     return (edit,)
             edits += found
-        return () if self.undefined else self._pairs(edits, nearer)
+        alike = self._everywhere(edits)
+        return alike if alike or simple or self.undefined else self._pairs(edits)
+
+    def half(self) -> tuple[Edit | None, int]:
+        """After a search in vain: the simple edit after which most of the cases are right, and how many."""
+        best: tuple[Edit | None, int] = (None, 0)
+        with warnings.catch_warnings(), sealed(), alarm_ready():
+            warnings.simplefilter("ignore")
+            for seed in filter(_says_something, self._seeds()):
+                undo = seed.edit.make()
+                code = self.code.compiled()
+                right = sum(self.variants.rate(code, number) == RIGHT for number in range(len(self.variants.cases)))
+                take_back(undo)
+                if right > best[1]:
+                    best = seed.edit, right
+        return best
+
+    def _seeds(self) -> list[_Seed]:
+        return sorted(self.nearer, key=lambda seed: (seed.rate, seed.edit.cost))[:SEEDS]
 
     # What is tried
 
     def _small(self, spots: list[Place], around: Around) -> Iterator[Edit]:
         for place in spots:
-            for kind in (*VALUES, *INDICES, in_place, turned):
+            for kind in INDICES if place.is_target else (*VALUES, *INDICES, in_place, turned):
                 yield from kind.edits(place)
         for part in self.code.parts:
             yield from line_edits(part, around)
 
     def _steps(self, spots: list[Place]) -> Iterator[Edit]:
         for place in spots:
-            for kind in (names, methods, dropped, arguments):
+            for kind in () if place.is_target else (names, methods, dropped, arguments):
                 yield from kind.edits(place)
 
-    def _grafts(self, spots: list[Place]) -> Iterator[Edit]:
+    def _grafts(self, spots: list[Place], around: Around) -> Iterator[Edit]:
+        spots = [place for place in spots if not place.is_target]
         for place in spots:
             yield from added.edits(place)
+            yield from another_argument.edits(place)
         tree = self.code.parts[-1].tree
         if self.undefined or not isinstance(tree, ast.FunctionDef):
             return  # where a name is undefined, the reference's names may be all that is missing
         parameters = [arg.arg for arg in tree.args.args]
         exercise = self.variants.exercise
-        grafts = Grafts(exercise.reference, parameters, self._answer_of)
+        grafts = Grafts(exercise.reference, parameters, around, self._answer_of)
         taken = {place.node.id for place in spots if isinstance(place.node, ast.Name)} & grafts.needs.keys()
         if any(self.code.scope.get(name, grafts.needs[name]) is not grafts.needs[name] for name in taken):
             return
@@ -105,7 +146,7 @@ class Search:
 
     # How it is tried
 
-    def _tries(self, edit: Edit, as_is: float, nearer: list[_Seed]) -> bool:
+    def _tries(self, edit: Edit, as_is: float) -> bool:
         undo = edit.make()
         try:
             code = self.variants.compiled()
@@ -116,24 +157,43 @@ class Search:
                 number, passed = self.variants.first_wrong(code)
                 rate = -passed
             if rate < as_is:
-                nearer.append(_Seed(edit, rate, number))
+                self.nearer.append(_Seed(edit, rate, number))
             return number is None
         finally:
             take_back(undo)
 
-    def _pairs(self, edits: list[Edit], nearer: list[_Seed]) -> tuple[Edit, ...]:
+    def _everywhere(self, edits: list[Edit]) -> tuple[Edit, ...]:
+        """The same edit in places like one another: the lines of query, key, and value are written alike."""
+        alike: dict[tuple, list[Edit]] = {}
+        for edit in edits:
+            if edit.cost < SIMPLE and edit.before is not None:
+                alike.setdefault(edit.signature, []).append(edit)
+        for group in alike.values():
+            group.sort(key=lambda edit: (edit.line, edit.before.col_offset))
+            if self.variants.is_late:
+                return ()
+            some = range(len(group) if len(group) <= 6 else 0)
+            for begin, end in sorted(itertools.combinations([*some, len(some)], 2), key=lambda cut: cut[0] - cut[1]):
+                if end - begin > 1 and self._passes(tuple(group[begin:end]), self.first):
+                    return tuple(group[begin:end])
+        return ()
+
+    def _pairs(self, edits: list[Edit]) -> tuple[Edit, ...]:
         """Two edits: first those of which one brings the answer nearer, then the likely ones of all."""
-        seeds = sorted(nearer, key=lambda seed: (seed.rate, seed.edit.cost))[:SEEDS]
+        seeds = self._seeds()
         for start in range(0, len(edits), STEP):
             for seed in seeds:
                 found = self._with(seed, edits[start : start + STEP])
                 if found or self.variants.is_late:
                     return found
-        cheap = [edit for edit in edits if edit.cost < 1.6]
-        for number, first in enumerate(cheap):
-            found = self._with(_Seed(first, ERROR, self.first), cheap[number + 1 :])
-            if found or self.variants.is_late:
-                return found
+        likely = sorted(edits, key=self._order)
+        for both in range(1, 2 * len(likely)):  # the likely with the likely first
+            for one in range(max(0, both - len(likely) + 1), (both + 1) // 2):
+                pair = (likely[one], likely[both - one])
+                if self.variants.is_late:
+                    return ()
+                if self._passes(pair, self.first):
+                    return pair
         return ()
 
     def _with(self, seed: _Seed, others: list[Edit]) -> tuple[Edit, ...]:
@@ -142,17 +202,20 @@ class Search:
             for second in others:
                 if self.variants.is_late:
                     return ()
-                if self._passes(second, seed.number):
+                if self._passes((second,), seed.number):
                     return (seed.edit, second)
             return ()
         finally:
             take_back(undo)
 
-    def _passes(self, edit: Edit, number: int) -> bool:
-        undo = edit.make()
-        if undo is None:
-            return False
+    def _passes(self, edits: tuple[Edit, ...], number: int) -> bool:
+        undo: list[Slot] = []
         try:
+            for edit in edits:
+                made = edit.make()
+                if made is None:
+                    return False
+                undo += made
             code = self.variants.compiled()
             if code is None or self.variants.rate(code, number) != RIGHT:
                 return False
@@ -176,17 +239,22 @@ class Search:
         if outcome.error is not None and self.error_line is None:
             line = learner_line(outcome.error, VARIANT)
             self.error_line = line[0] if line else None
-        return Around(found, _variables(trees, found), self.code.scope)
+        return Around(found, variables(trees, found, self.code.scope), self.code.scope)
 
 
-def _variables(trees: list[ast.AST], found: dict[int, Seen]) -> dict[str, Seen | None]:
-    """Parameters and variables, and the attributes of `self`, each with a value that was seen."""
+def _says_something(seed: _Seed) -> bool:
+    """Is an edit worth telling even when more is to be done?"""
+    return seed.edit.cost < SIMPLE and not isinstance(seed.edit.about, ast.FunctionDef)
+
+
+def variables(trees: list[ast.AST], found: dict[int, Seen], scope: dict[str, Any]) -> dict[str, Seen | None]:
+    """Parameters and variables, also those that are never set, and attributes of `self`, with a value that was seen."""
     names: dict[str, Seen | None] = {}
     nodes = [node for tree in trees for node in ast.walk(tree)]
     for node in nodes:
         if isinstance(node, ast.arg) and node.arg != "self":
             names.setdefault(node.arg)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        elif isinstance(node, ast.Name) and (isinstance(node.ctx, ast.Store) or _is_unknown(node.id, scope)):
             names.setdefault(node.id)
         elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "self":
             names.setdefault(f"self.{node.attr}")
@@ -195,3 +263,7 @@ def _variables(trees: list[ast.AST], found: dict[int, Seen]) -> dict[str, Seen |
         if name in names and id(node) in found:
             names[name] = names[name] or found[id(node)]
     return names
+
+
+def _is_unknown(name: str, scope: dict[str, Any]) -> bool:
+    return name not in scope and not hasattr(builtins, name)

@@ -2,9 +2,10 @@
 
 import ast
 from collections.abc import Iterator
+from types import ModuleType
 
 from course_lib.exercises.engine.repair.kinds import To, kind
-from course_lib.exercises.engine.repair.places import Place, fill, located, name_of
+from course_lib.exercises.engine.repair.places import Place, fill, keyword, located, name_of
 
 # Names that are written for one another.
 _ALIKE = (
@@ -43,6 +44,7 @@ _ALIKE = (
     "keys values items",
     "zip product",
 )
+_OPPOSITES = ({"tril", "triu"}, {"any", "all"}, {"stack", "cat"}, {"chunk", "split"}, {"view", "reshape"})
 _GROUPS: dict[str, list[str]] = {}
 for _names in _ALIKE:
     for _name in _names.split():
@@ -56,16 +58,25 @@ _MISSING = "is a step missing right after {it}?"
 def names(place: Place) -> Iterator[To]:
     """One variable for another of the same kind; one attribute of `self` for another."""
     node, around = place.node, place.around
+    above = place.around_it
     asks = "is {it} the one that is meant here?"
-    if isinstance(node, ast.Name) and node.id in around.variables and not _is_called(place):
+    if above is not node:
+        asks = f"in {{it}}, is `{ast.unparse(node)}` the one that is meant?"
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float | None):
+        number = type(node.value) in (int, float)
+        for name, seen in around.variables.items():
+            if "." not in name and (seen is None or not number or seen.what == "number"):
+                yield To(fill(name, node), "is {it} right for every input?", node, more=0.3)
+    elif isinstance(node, ast.Name) and not _is_called(place) and not callable(around.scope.get(node.id)):
         here = place.kind()
         for name, seen in around.variables.items():
-            if name != node.id and (here is None or seen is None or seen.what == here.what):
-                yield To(located(ast.Name(name, ast.Load()), node), asks)
+            alike = here is None or seen is None or seen.what == here.what or isinstance(place.parent, ast.Attribute)
+            if name != node.id and alike:
+                yield To(located(ast.Name(name, ast.Load()), node), asks, above)
     elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
         for name in around.variables:
             if name.startswith("self.") and name != f"self.{node.attr}":
-                yield To(fill(name, node), asks)
+                yield To(fill(name, node), asks, above)
 
 
 def _is_called(place: Place) -> bool:
@@ -81,7 +92,7 @@ def methods(place: Place) -> Iterator[To]:
         about = place.above.node if _is_called(place) and place.above is not None else node
         others = list(_GROUPS.get(node.attr.rstrip("_"), ()))
         for name in dict.fromkeys(others):
-            more = 0.0 if len(others) < 8 else 0.2
+            more = -0.9 if {node.attr, name} in _OPPOSITES else 0.0 if len(others) < 8 else 0.2
             yield To(located(ast.Attribute(node.value, name, ast.Load()), node), asks, about, more)
     elif isinstance(node, ast.Name) and _is_called(place) and node.id not in place.around.variables:
         about = place.above.node if place.above is not None else node
@@ -112,7 +123,10 @@ def turned(place: Place) -> Iterator[To]:
     if isinstance(node, ast.Attribute) and node.attr in ("T", "mT", "H", "mH"):
         base = node.value
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and name_of(node) in _TURNS:
-        base = node.func.value if place.kind(node.func.value) is not None else (node.args or [None])[0]
+        library = isinstance(node.func.value, ast.Name) and isinstance(
+            place.around.scope.get(node.func.value.id), ModuleType
+        )
+        base = (node.args or [None])[0] if library else node.func.value
     else:
         return
     if base is None:
@@ -171,6 +185,10 @@ def arguments(place: Place) -> Iterator[To]:
         return
     called, given = name_of(node), {word.arg for word in node.keywords}
     extra: list[tuple[str, str]] = []
+    if called in ("max", "min") and not node.args and not given and isinstance(node.func, ast.Attribute):
+        for axis in ("-1", "-2", "0"):
+            rows = fill(f"X.a{called}(dim={axis}, keepdim=True)", node, X=node.func.value)
+            yield To(rows, "over how many numbers does {it} go, and how many should it give?", more=-0.1)
     if called in _REDUCTIONS:
         extra += [("keepdim", "True")] * ("keepdim" not in given)
     if called in _REDUCTIONS | {"softmax", "log_softmax", "stack", "cat", "argmax", "squeeze", "flip", "chunk"}:
@@ -183,30 +201,49 @@ def arguments(place: Place) -> Iterator[To]:
         extra += [("indexing", "'xy'"), ("indexing", "'ij'")] * ("indexing" not in given)
     about = {"dim": "along which axis does {it} go?", "keepdim": "how many axes has {it}, and how many are needed?"}
     for word, value in extra:
-        words = [*node.keywords, ast.keyword(word, fill(value, node))]
+        words = [*node.keywords, keyword(word, fill(value, node))]
         asks = about.get(word, "are the arguments of {it} complete?")
         yield To(located(ast.Call(node.func, node.args, words), node), asks)
         if called in ("sum", "mean", "amax") and word == "dim" and "keepdim" not in given:
-            words = [*words, ast.keyword("keepdim", fill("True", node))]
+            words = [*words, keyword("keepdim", fill("True", node))]
             yield To(located(ast.Call(node.func, node.args, words), node), asks, more=0.5)
+
+
+@kind("argument", cost=3.0)
+def another_argument(place: Place) -> Iterator[To]:
+    """A variable that is missing among the arguments."""
+    node = place.node
+    if isinstance(node, ast.Call) and len(node.args) <= 4:
+        for name in place.around.variables:
+            for spot in range(len(node.args) + 1):
+                args = [*node.args[:spot], fill(name, node), *node.args[spot:]]
+                yield To(located(ast.Call(node.func, args, node.keywords), node), "are the arguments of {it} complete?")
 
 
 @kind("missing", cost=3.0)
 def added(place: Place) -> Iterator[To]:
     """A step that is left out."""
     node = place.node
-    if isinstance(node, ast.Constant | ast.Tuple | ast.Starred | ast.Slice) or _is_called(place):
+    if isinstance(node, ast.Constant | ast.Tuple | ast.Starred | ast.Slice) or _is_called(place) or place.is_asked:
         return
     if place.may_be("tensor"):
         for form in _tensor_steps(place.axes):
-            yield To(fill(form, node, X=node), _MISSING, more=1.5 * (form == "X.T"))
+            yield To(fill(form, node, X=node), _MISSING, more=2.0 * (form == "X.T"))
         if not (place.kind() and place.kind().boolean):
             for form in _rare_steps(place.axes):
                 yield To(fill(form, node, X=node), _MISSING, more=1.5)
+    for name, seen in place.around.variables.items() if place.may_be("tensor") else ():
+        if seen is not None and seen.what == "tensor" and not seen.boolean and name != getattr(node, "id", None):
+            for op in "*/+-":
+                yield To(fill(f"X {op} {name}", node, X=node), _MISSING, more=0.8)
     if place.may_be("number"):
-        for form in ("X + 1", "X - 1", "int(X)", "1 / X"):
-            about = "is {it} the right count: where does it begin, where does it end?"
-            yield To(fill(form, node, X=node), about if "1" in form else _MISSING, more=-1.5 if form[2] in "+-" else 0)
+        for form in ("int(X)", "1 / X"):
+            yield To(fill(form, node, X=node), _MISSING)
+        for name, seen in place.around.variables.items():
+            if (seen is None or seen.what == "number") and name != getattr(node, "id", None) and "." not in name:
+                asks = "is {it} the right number?"
+                yield To(fill(f"X * {name}", node, X=node), asks, more=0.3)
+                yield To(fill(f"X // {name}", node, X=node), asks, more=0.4)
     if place.may_be("several", "other"):
         for form in ("X[0]", "X[1]", "X[-1]", "list(X)", "torch.stack(X)", "torch.cat(X)", "torch.stack(X, dim=1)"):
             yield To(fill(form, node, X=node), "what exactly does {it} give: one result, or several?")

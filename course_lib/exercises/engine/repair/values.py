@@ -2,10 +2,10 @@
 
 import ast
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from course_lib.exercises.engine.repair.kinds import To, kind
-from course_lib.exercises.engine.repair.places import Place, fill, located
+from course_lib.exercises.engine.repair.places import Place, fill, keyword, located
 
 _AXIS_WORDS = {"dim", "axis", "dims", "axes", "dim0", "dim1", "axis0", "axis1", "start_dim", "end_dim", "source"}
 _REORDER = {"transpose", "swapaxes", "swapdims", "permute", "movedim", "moveaxis"}
@@ -32,7 +32,8 @@ def _role(place: Place) -> str:
     if isinstance(around.parent, ast.Subscript) and around.field == "slice":
         of = around.parent.value
         return "shape" if getattr(of, "attr", "") == "shape" else "part"
-    if isinstance(place.parent, ast.Slice):
+    counted = place.above if isinstance(place.parent, ast.BinOp) else place
+    if isinstance(counted.parent, ast.Slice) or counted.called in ("range", "arange"):
         return "part"
     if isinstance(around.parent, ast.keyword):
         call = around.above.node if around.above is not None else None
@@ -41,8 +42,6 @@ def _role(place: Place) -> str:
     called = around.called
     if called == "size":
         return "shape"
-    if called in ("range", "arange"):
-        return "part"
     return called if called in _REORDER | _REDUCE | _ALONG | _NEW_AXIS | _CUT else ""
 
 
@@ -75,7 +74,7 @@ def constants(place: Place) -> Iterator[To]:
         return  # the whole negative number is a place of its own
     if value is not None:
         role = _role(place)
-        about = _call_around(place) or node
+        about = (_call_around(place) if role else None) or node
         if role and role != "part" and role not in _CUT:
             others = (-1, -2, 0, 1, 2, 3, -3)
         else:
@@ -157,7 +156,11 @@ def operators(place: Place) -> Iterator[To]:
     if isinstance(node, ast.BinOp):
         for other in _other_operators(node.op, place.may_be("tensor"), place.may_be("number")):
             if not isinstance(node.op, other):
-                yield To(located(ast.BinOp(node.left, other(), node.right), node), asks)
+                more = 0.6 * (whole_number(node.right) == 1)  # that counts something
+                yield To(located(ast.BinOp(node.left, other(), node.right), node), asks, more=more)
+        if isinstance(node.op, ast.FloorDiv):
+            rounded = fill("-(-L // R)", node, L=node.left, R=node.right)
+            yield To(rounded, "is {it} right where the division leaves a rest?")
     elif isinstance(node, ast.BoolOp):
         other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
         yield To(located(ast.BoolOp(other, node.values), node), asks)
@@ -210,7 +213,7 @@ def order(place: Place) -> Iterator[To]:
         for args in _swaps(node.args):
             yield To(located(ast.Call(node.func, args, node.keywords), node), asks)
         for values in _swaps([word.value for word in node.keywords]):
-            words = [ast.keyword(word.arg, value) for word, value in zip(node.keywords, values, strict=True)]
+            words = [keyword(word.arg, value) for word, value in zip(node.keywords, values, strict=True)]
             yield To(located(ast.Call(node.func, node.args, words), node), asks, more=0.3)
         if isinstance(node.func, ast.Attribute) and len(node.args) == 1 and not isinstance(node.args[0], ast.Starred):
             turned = located(ast.Attribute(node.args[0], node.func.attr, ast.Load()), node)
@@ -219,6 +222,37 @@ def order(place: Place) -> Iterator[To]:
     elif isinstance(node, ast.Tuple | ast.List):
         for elements in _swaps(node.elts):
             yield To(located(type(node)(elements, ast.Load()), node), asks)
+
+
+@kind("order", cost=1.5)
+def order_of_steps(place: Place) -> Iterator[To]:
+    """Two steps that follow one another, the other way round: a division after the softmax, or before it."""
+    node, asks = place.node, "in {it}, which step comes first?"
+    if isinstance(node, ast.BinOp):
+        for again, of in _calls(node.left):
+            yield To(again(located(ast.BinOp(of, node.op, node.right), node)), asks)
+        for again, of in _calls(node.right):
+            yield To(again(located(ast.BinOp(node.left, node.op, of), node)), asks)
+    for again, of in _calls(node):
+        if isinstance(of, ast.BinOp):
+            yield To(located(ast.BinOp(again(of.left), of.op, of.right), node), asks)
+            yield To(located(ast.BinOp(of.left, of.op, again(of.right)), node), asks, more=0.1)
+        yield from (To(outer(again(inner)), asks) for outer, inner in _calls(of))
+
+
+def _calls(node: ast.expr) -> Iterator[tuple[Callable[[ast.expr], ast.expr], ast.expr]]:
+    """The same call of something else, and what it is a call of: the object of a method, or a first argument."""
+    if not isinstance(node, ast.Call):
+        return
+    args, words = node.args, node.keywords
+    if isinstance(node.func, ast.Attribute):
+        name = node.func.attr
+        yield (
+            lambda of: located(ast.Call(located(ast.Attribute(of, name, ast.Load()), of), args, words), of),
+            node.func.value,
+        )
+    if args and not isinstance(args[0], ast.Starred):
+        yield lambda of: located(ast.Call(node.func, [of, *args[1:]], words), of), args[0]
 
 
 def _swaps(parts: list[ast.expr]) -> Iterator[list[ast.expr]]:
@@ -230,4 +264,4 @@ def _swaps(parts: list[ast.expr]) -> Iterator[list[ast.expr]]:
             yield swapped
 
 
-VALUES = (constants, fixed, signs, operators, comparisons, roots, order)
+VALUES = (constants, fixed, signs, operators, comparisons, roots, order, order_of_steps)

@@ -2,7 +2,7 @@
 
 import copy
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from course_lib.exercises.engine import answers
 from course_lib.exercises.engine.compare import as_tensor
 from course_lib.exercises.engine.model import Case, Exercise
-from course_lib.exercises.engine.repair.code import Code
+from course_lib.exercises.engine.repair.code import VARIANT, Code
 from course_lib.exercises.engine.sandbox import Outcome, call_in_time, same_value
 
 RIGHT, CHANGES_INPUT, WRONG_SHAPE, WRONG_TYPE, ERROR, LATE = 0.0, 0.05, 1.5, 2.5, 3.0, 4.0
@@ -52,13 +52,15 @@ class Variants:
         outcome = self.run(code, number)
         if outcome.out_of_time:
             return LATE
+        if outcome.error is not None:
+            return ERROR - 0.001 * min(_how_far(outcome.error), 400)
         try:
             found = answers.difference_in(self.exercise, self.expected[number], outcome)
         except Exception:
             return ERROR
         if found is None:
             return CHANGES_INPUT if outcome.changed else RIGHT
-        kinds = {"raised": ERROR, "returned-none": WRONG_TYPE, "wrong-type": WRONG_TYPE, "wrong-shape": WRONG_SHAPE}
+        kinds = {"returned-none": WRONG_TYPE, "wrong-type": WRONG_TYPE, "wrong-shape": WRONG_SHAPE}
         return kinds[found.kind] if found.kind in kinds else self._share_of_wrong(number, outcome)
 
     def run(self, code: CodeType, number: int, **extra: Any) -> Outcome:
@@ -91,13 +93,32 @@ class Variants:
             outcome = answers.run(self.exercise, self.code.built(code), given, time.monotonic() + 2.0, self.seed)
             if outcome.changed or answers.difference_in(self.exercise, self.expected[number], outcome):
                 return number, 0
+            if self.exercise.excluded is not None and self._is_excluded(code, given):
+                return number, 0
         return None, len(self.cases)
+
+    def _is_excluded(self, code: CodeType, given: Case) -> bool:
+        """Is the answer made in a way that the exercise excludes?"""
+        asked = replace(self.exercise, call=self.exercise.excluded)
+        name = answers.run(asked, self.code.built(code), given, time.monotonic() + 2.0).value
+        return any(mistake.name == name for mistake in self.exercise.mistakes)
 
     def _share_of_wrong(self, number: int, outcome: Outcome) -> float:
         want, got = (answers.canonical(self.exercise, v) for v in (self.expected[number], outcome.value))
         pairs = zip(want, got, strict=True) if isinstance(want, tuple) else [(want, got)]
         shares = [_wrong(as_tensor(w), as_tensor(g)) for w, g in pairs]
         return 0.1 + 0.8 * sum(shares) / len(shares)
+
+
+def _how_far(error: BaseException) -> int:
+    """How many lines of the variant ran before an error: the further, the nearer it is to right."""
+    step = error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        if code.co_filename == VARIANT and code.co_name != "<module>":
+            return step.tb_lineno - code.co_firstlineno
+        step = step.tb_next
+    return 0
 
 
 def _wrong(want: Tensor | None, got: Tensor | None) -> float:
