@@ -53,7 +53,10 @@ def difference(expected: Any, got: Any, rtol: float, atol: float) -> Difference 
         return Difference("wrong-type", f"Expected floating-point numbers, got {have.dtype}: fractions are lost.")
     if want.dtype == torch.bool and not ((have == 0) | (have == 1)).all():
         return Difference("wrong-type", f"Expected booleans (True = may attend), got other numbers ({have.dtype}).")
-    return Difference("wrong-values", "The shape is right, the values are not.")
+    single = want.dim() == 0
+    return Difference(
+        "wrong-values", "The value is not right." if single else "The shape is right, the values are not."
+    )
 
 
 def _tuple_difference(expected: tuple, got: Any, rtol: float, atol: float) -> Difference | None:

@@ -107,9 +107,17 @@ def _louder_by_the_first(x):
     return x + x[:, :1, :1].exp()
 
 
+def _all_hear_the_first(x):
+    return x + x[:, :1, :1] * torch.tensor([1.0, -1.0, 0.0])
+
+
 def _last_hears_first(x):
     is_last = torch.arange(x.shape[1])[:, None] == x.shape[1] - 1
     return x + is_last * x[:, :1]
+
+
+def _a_little_by_place(x):
+    return x + 0.003 * torch.arange(x.shape[1])[:, None]
 
 
 def _with_rounding(x):
@@ -117,7 +125,7 @@ def _with_rounding(x):
 
 
 def _cases():
-    order, other = torch.tensor([2, 0, 4, 1, 3]), torch.tensor([1, 3, 0, 2])
+    order, other, swap = torch.tensor([2, 0, 4, 1, 3]), torch.tensor([1, 3, 0, 2]), torch.tensor([0, 2, 1, 3])
 
     def layer(name, f, *shape, order=order, seed):
         return case(Layer(name, f), randn(*shape, seed=seed), order, about=name)
@@ -135,8 +143,11 @@ def _cases():
         layer("the sentences of the batch are mixed", _sentences_mixed, 4, 4, 4, order=other, seed=9),
         layer("only the last sentence depends on the order", _only_last_sentence, 3, 5, 2, seed=10),
         layer("changes that cancel in the sum over features", _features_against_each_other, 2, 5, 3, seed=13),
-        layer("every number grows with the first token", _louder_by_the_first, 1, 5, 3, seed=16),
+        layer("every number grows with the first token", _louder_by_the_first, 1, 5, 3, seed=24),
+        layer("the first token pushes two features apart", _all_hear_the_first, 2, 5, 3, seed=19),
         layer("the last token adds the first", _last_hears_first, 2, 5, 3, seed=15),
+        layer("self-attention, and an order that swaps two tokens", _turned, 2, 4, 3, order=swap, seed=17),
+        layer("each token by itself, and a little of its place", _a_little_by_place, 2, 5, 3, seed=18),
         layer("self-attention with other queries", _turned, 4, 4, 4, order=other, seed=11),
         layer("each token by itself, with rounding in the last digit", _with_rounding, 2, 5, 3, seed=12),
     ]
@@ -166,6 +177,40 @@ EXERCISE = Exercise(
             "where must its output stand?",
         ),
         Mistake(
+            "one-input-only",
+            lambda f, x, order: _close(f(x)[:, order], f(x)),
+            "You compare the outputs of *one* sentence with themselves in another order. Two sentences are needed: f "
+            "of the tokens as they stand, and f of the shuffled tokens.",
+        ),
+        Mistake(
+            "compares-sorted-outputs",
+            lambda f, x, order: _close(f(x[:, order]).sort(dim=1).values, f(x).sort(dim=1).values),
+            "You compare the outputs as a set: the same numbers in *any* order will do. Each output must move with its "
+            "own token.",
+        ),
+        Mistake(
+            "shapes-only",
+            lambda f, x, order: True,
+            "Your answer is always True. Which layer here should fail? Compare the numbers, token by token.",
+        ),
+        Mistake(
+            "differences-cancel",
+            lambda f, x, order: bool((f(x[:, order]) - f(x)[:, order]).sum().abs() < 1e-5),
+            "You add the differences up, and those above zero cancel those below. Take their absolute values first.",
+        ),
+        Mistake(
+            "signed-differences-cancel",
+            lambda f, x, order: bool((f(x[:, order]) - f(x)[:, order]).sum() < 1e-5),
+            "You add the differences up, where those above zero cancel those below, and a sum below zero passes, too. "
+            "Take their absolute values first.",
+        ),
+        Mistake(
+            "tolerance-too-wide",
+            lambda f, x, order: torch.allclose(f(x[:, order]), f(x)[:, order], rtol=0, atol=0.05),
+            "Almost: your comparison lets real differences pass, here one of 0.003 for each place. Rounding is far "
+            "smaller: allow 1e-5.",
+        ),
+        Mistake(
             "exact-equality",
             lambda f, x, order: torch.equal(f(x[:, order]), f(x)[:, order]),
             "Almost: sums in another order round differently in the last digit, so even attention fails an exact "
@@ -186,6 +231,18 @@ EXERCISE = Exercise(
             "shuffles-the-batch",
             lambda f, x, order: _close(f(x[order % len(x)]), f(x)[order % len(x)]),
             "You shuffle the sentences of the batch, axis 0. The tokens are axis 1.",
+        ),
+        Mistake(
+            "shuffles-the-batch-out-of-bounds",
+            lambda f, x, order: _close(f(x[order]), f(x)[order]),
+            "Your `x[order]` shuffles the batch, axis 0, and there are fewer sentences than `order` names. Tokens are "
+            "axis 1: `x[:, order]`.",
+        ),
+        Mistake(
+            "shuffles-the-features-out-of-bounds",
+            lambda f, x, order: _close(f(x[..., order]), f(x)[..., order]),
+            "Your `x[..., order]` shuffles the features, the last axis, and there are fewer than `order` names. "
+            "The tokens are axis 1: `x[:, order]`.",
         ),
         Mistake(
             "shuffles-the-features",

@@ -144,6 +144,21 @@ EXERCISE = Exercise(
             "The recurrent layer has two matrices: one for the token, one for the state.",
         ),
         Mistake(
+            "recurrent-in-n-squared",
+            _count(recurrent=lambda n, d, w: 2 * n * n * d),
+            "In the recurrent layer the sizes n and d are exchanged: each of the n tokens meets two matrices (d, d).",
+        ),
+        Mistake(
+            "scores-of-one-product",
+            _count(attention=lambda n, d, w: 3 * n * d * d + 2 * n * n),
+            "There are n² scores, but each of them is a sum of d products. The means are made of as many.",
+        ),
+        Convention(
+            "convolution-without-edges",
+            _count(convolution=lambda n, d, w: (n - w + 1) * w * d * d),
+            "Valid for a convolution without padding, whose output is shorter. Here every token has an output.",
+        ),
+        Mistake(
             "recurrent-step-alone",
             _count(recurrent=lambda n, d, w: 2 * d * d),
             "You counted one step of the recurrent layer. It takes one for each token.",

@@ -68,10 +68,29 @@ def _attended(obj, given):
 def _always(mean, itself, others):
     def wrong(kind, d):
         eye, zero, one = torch.eye(d), torch.zeros(d, d), torch.ones(d, d)
-        named = {"I": eye, "0": zero, "1": one, "sharp": 100 * d**0.5 * eye, "-sharp": -100 * d**0.5 * eye}
+        named = {
+            "I": eye,
+            "0": zero,
+            "1": one,
+            "1/d": one / d,
+            "1-I": one - eye,
+            "sharp": 100 * d**0.5 * eye,
+            "-sharp": -100 * d**0.5 * eye,
+        }
         return tuple(named[name] for name in {"mean": mean, "itself": itself, "others": others}[kind])
 
     return wrong
+
+
+def _sharp_by(factor):
+    """The right matrices with another factor, the same for all sizes."""
+    return lambda kind, d: (
+        {"mean": 0.0, "itself": factor, "others": -factor}[kind] * torch.eye(d),
+        *[torch.eye(d)] * 2,
+    )
+
+
+_SOFT = (2, 3, 4, 5, 8, 9, 10, 16)  # as the factor of one matrix, or as the product of two
 
 
 _MEAN, _ITSELF, _OTHERS = ("0", "I", "I"), ("sharp", "I", "I"), ("-sharp", "I", "I")
@@ -118,6 +137,33 @@ EXERCISE = Exercise(
             lambda kind, d: ({"mean": 0.0, "itself": 1.0, "others": -1.0}[kind] * torch.eye(d), *[torch.eye(d)] * 2),
             "The signs are right, but the softmax stays soft: a score of ±1/√d against 0 is a small difference. What "
             "do larger scores do?",
+        ),
+        *(
+            Mistake(
+                f"soft-with-{factor}",
+                _sharp_by(factor),
+                f"The signs are right, but the softmax is not sharp enough: a token's own score is ±{factor}/√d, "
+                "the others' are 0, and so weights that should be 0 are larger than 0.001. Take a larger number.",
+            )
+            for factor in _SOFT
+        ),
+        Mistake(
+            "infinite",
+            _sharp_by(float("inf")),
+            "Infinity times 0 is not a number: it puts NaN into your matrices, or into their products with the tokens. "
+            "A large number will do.",
+        ),
+        Mistake(
+            "mean-of-the-features",
+            _always(("0", "I", "1/d"), _ITSELF, _OTHERS),
+            'For "mean" every token hands out the same value, 1/d of all features, whoever else is there. That is the '
+            "mean of the tokens only where there are d of them. Let `w_v` hand out the tokens, and the weights mix.",
+        ),
+        Mistake(
+            "others-by-the-values",
+            _always(_MEAN, _ITSELF, ("0", "I", "1-I")),
+            'For "others" the tokens hand out the sum of all other features, and every token gets the same mean of '
+            "those. Who is left out depends on who asks, so queries and keys must say it.",
         ),
         Mistake(
             "exchanged",

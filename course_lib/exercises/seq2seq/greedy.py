@@ -152,6 +152,32 @@ def _until_all_at_once(step, state, max_len):
     return torch.stack(written, dim=1)
 
 
+def _ended_in_this_step(step, state, max_len):
+    tokens, ended = torch.full((len(state),), BOS), torch.zeros(len(state), dtype=torch.bool)
+    written = []
+    for _step in range(max_len):
+        logits, state = step(tokens, state)
+        tokens = logits.argmax(dim=-1).masked_fill(ended, PAD)
+        written.append(tokens)
+        ended = tokens == EOS
+        if ended.all():
+            break
+    return torch.stack(written, dim=1)
+
+
+def _last_end_not_written(step, state, max_len):
+    tokens, ended = torch.full((len(state),), BOS), torch.zeros(len(state), dtype=torch.bool)
+    written = []
+    for _step in range(max_len):
+        logits, state = step(tokens, state)
+        tokens = logits.argmax(dim=-1).masked_fill(ended, PAD)
+        ended = ended | (tokens == EOS)
+        if ended.all():
+            break
+        written.append(tokens)
+    return torch.stack(written, dim=1)
+
+
 def _end_not_written(step, state, max_len):
     written = greedy(step, state, max_len)
     return written.masked_fill(written == EOS, PAD)
@@ -190,6 +216,30 @@ EXERCISE = Exercise(
             "stops-when-sentence-0-ends",
             _loop(stop=lambda ended: ended[0]),
             "You stop when sentence 0 has ended, and longer ones are cut off. Go on until all have.",
+        ),
+        Mistake(
+            "stops-when-sentence-0-ends-and-junk",
+            _loop(clean=False, stop=lambda ended: ended[0]),
+            "Two things. You stop when sentence 0 has ended, and longer ones are cut off; and a sentence that ended "
+            "before goes on behind its EOS, where PAD belongs.",
+        ),
+        Mistake(
+            "forgets-who-has-ended",
+            _ended_in_this_step,
+            "A sentence that has ended begins to write again: you remember only who ended in the step before. Once "
+            "ended is ended for good: `ended | (tokens == EOS)`.",
+        ),
+        Mistake(
+            "last-end-not-written",
+            _last_end_not_written,
+            "The loop is left before the last step is kept, so the EOS of the sentence that ends last is missing. "
+            "Keep the tokens first, then ask whether all have ended.",
+        ),
+        Mistake(
+            "tokens-with-an-axis-too-many",
+            lambda step, state, max_len: step(torch.full((len(state), 1), BOS), state),
+            "You hand `step` a column, (batch, 1), where it takes one number for each sentence, (batch,). Start with "
+            "`torch.full((len(state),), BOS)`, and join the steps with `torch.stack(…, dim=1)`.",
         ),
         Mistake(
             "junk-after-the-end",

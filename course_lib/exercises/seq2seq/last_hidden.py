@@ -126,6 +126,12 @@ EXERCISE = Exercise(
             "The right states, with an axis of size 1 in the middle. `squeeze(1)` removes it.",
         ),
         Mistake(
+            "first-feature-only",
+            lambda outputs, lengths: last_hidden(outputs, lengths)[:, :1],
+            "The right states, but only their first feature. An index for `gather` needs an entry for each number that "
+            "it picks: (batch, 1, d_model), by `expand`.",
+        ),
+        Mistake(
             "last-sentence-only",
             lambda outputs, lengths: outputs[-1][lengths - 1],
             "All rows come from the last sentence of the batch. Row i belongs to sentence i.",

@@ -124,6 +124,13 @@ def _partial_repairs():
         )
 
 
+_RIGHT = (_MASKS[""], _COMPARED[""], 1)
+
+
+def _words(memory, lengths):
+    return memory * _MASKS[""](memory.shape[1], lengths)[..., None]
+
+
 def _zero_filled(memory, lengths, w_q, w_k, u):
     query, real = last_hidden(memory, lengths), _MASKS[""](memory.shape[1], lengths)
     scores = torch.tanh((query @ w_q)[:, None] + memory @ w_k) @ u
@@ -158,6 +165,24 @@ EXERCISE = Exercise(
     ],
     mistakes=(
         *_partial_repairs(),
+        Mistake(
+            "same-index-for-all",
+            _step(lambda memory, lengths: memory[:, int(lengths.max()) - 1], *_RIGHT),
+            "All four are repaired but one. Still open: one index serves all sentences, that of the longest, and in "
+            "the others it points to a pad.",
+        ),
+        Mistake(
+            "mean-of-the-words",
+            _step(lambda memory, lengths: _words(memory, lengths).sum(dim=1) / lengths[:, None], *_RIGHT),
+            "All four are repaired but one. Still open: the query is the mean of the words, where the vector of the "
+            "last one is wanted.",
+        ),
+        Mistake(
+            "tanh-of-each-and-of-the-sum",
+            _step(last_hidden, _MASKS[""], lambda q, k: torch.tanh(torch.tanh(q) + torch.tanh(k)), 1),
+            "All four are repaired but one. Still open: the score has one tanh, that of the sum. Yours bends the two "
+            "parts before as well.",
+        ),
         Mistake(
             "mask-filled-with-zero",
             _zero_filled,

@@ -3,7 +3,8 @@
 import torch
 from torch.nn import functional as F
 
-from course_lib.exercises.engine import Exercise, Mistake, case
+from course_lib.exercises.engine import Convention, Exercise, Mistake, case
+from course_lib.exercises.engine.compare import as_tensor
 from course_lib.tokens import BOS, EOS, PAD
 
 
@@ -50,6 +51,16 @@ def _join(target, *parts):
     return torch.cat([_column(target, part) if isinstance(part, int) else part for part in parts], dim=1)
 
 
+def _holds_floats(obj, given):
+    """The name of the mistake, where one of the two results holds numbers with a fraction."""
+    results = [as_tensor(result) for result in obj(*given.args)]
+    return "floats" if any(result.is_floating_point() for result in results) else ""
+
+
+def _floats(target):
+    return tuple(result.float() for result in teacher_forcing(target))
+
+
 def _two(tgt_in, tgt_out):
     """A wrong answer from what its two results are joined of; t stands for the target."""
 
@@ -70,7 +81,20 @@ EXERCISE = Exercise(
         case(torch.tensor([[5, 6, 4], [9, 8, 7], [4, 4, 5]]), about="all sizes equal"),
         case(torch.tensor([[6], [9]]), about="a single word"),
     ],
+    excluded=_holds_floats,
     mistakes=(
+        Convention(
+            "floats",
+            _floats,
+            "The numbers are right, but they are floats now, and an embedding looks up whole numbers. "
+            "`torch.full((batch, 1), BOS)` makes whole numbers; `torch.ones` and `torch.zeros` do not.",
+        ),
+        Mistake(
+            "cut-from-the-bare-target",
+            _two(lambda t: [t[:, :-1]], lambda t: [t[:, 1:]]),
+            "Input and target are one position apart, as they should be, but they are cut from a sentence without BOS "
+            "and EOS, and here `target` has neither: put them on first.",
+        ),
         Mistake(
             "not-shifted",
             _two(lambda t: [t, EOS], lambda t: [t, EOS]),
