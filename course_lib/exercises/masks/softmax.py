@@ -65,6 +65,11 @@ def _softmax_cases():
             mask=torch.tensor([[True, True, False], [True, True, False]]),
             about="one row lies far below the other",
         ),
+        case(
+            torch.tensor([[300.0, 0.0, 1.0, 2.0]]),
+            mask=torch.tensor([[True, True, True, False]]),
+            about="one score lies far above all others",
+        ),
         case(randn(2, 3, 5, seed=8), mask=None, about="no mask"),
     ]
 
@@ -96,6 +101,12 @@ def _zeroed(weights, mask):
 def _one_maximum(scores, mask):
     """The share of each exponential, shifted by the one largest score of all rows: NaN where all of a row are 0."""
     exps = (scores.float() - scores.max()).exp() * mask
+    return exps / exps.sum(dim=-1, keepdim=True)
+
+
+def _from_the_mean(scores, mask):
+    """The share of each exponential, shifted by its row's mean: infinity over infinity where one score stands out."""
+    exps = (scores - scores.mean(dim=-1, keepdim=True)).exp() * mask
     return exps / exps.sum(dim=-1, keepdim=True)
 
 
@@ -254,6 +265,24 @@ EXERCISE = Exercise(
             _one_maximum,
             "Two cases break it: a row that lies far below another is 0 / 0 (each row needs a maximum of its own), "
             "and so is a row with nothing to see.",
+        ),
+        _mistake(
+            "mean-instead-of-maximum",
+            lambda scores, mask: torch.where(mask.any(dim=-1, keepdim=True), _from_the_mean(scores, mask), 0.0),
+            "Right unless one score stands out: 225 above the mean of its row, its exponential is too large for "
+            "float32. Subtract the row's largest score, then no exponential exceeds 1.",
+        ),
+        _mistake(
+            "mean-instead-of-maximum-swept-away",
+            lambda scores, mask: _from_the_mean(scores, mask).nan_to_num(0.0),
+            "Right unless one score stands out: 225 above the mean of its row, its exponential is too large for "
+            "float32, and `nan_to_num` turns the row into zeros. Subtract the row's largest score.",
+        ),
+        _mistake(
+            "mean-instead-of-maximum-and-empty-row-nan",
+            _from_the_mean,
+            "Two cases break it: a score far above the mean of its row has an exponential too large for float32 "
+            "(subtract the row's largest score), and an empty row is 0 / 0.",
         ),
         _mistake(
             "softmax-over-everything",
