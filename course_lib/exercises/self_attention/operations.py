@@ -67,7 +67,8 @@ def _count(**changed):
 EXERCISE = Exercise(
     title="Count the operations",
     task="How many multiplications does one layer need for n tokens of d features? Self-attention with its three "
-    "projections (all d × d), a plain recurrent layer (h W_h + x W_x), and a convolution over `width` tokens.",
+    "projections (all d × d), a plain recurrent layer (h W_h + x W_x), and a convolution over `width` tokens "
+    "with an output for every token.",
     reference=operations,
     starter=operations_starter,
     cases=lambda: [
