@@ -166,8 +166,8 @@ QUESTIONS = [
             Option(
                 "1 and about n",
                 True,
-                "In attention any two tokens meet directly. In a recurrent layer the signal is handed on from state to "
-                "state.",
+                "In attention any two tokens meet directly. In a recurrent layer the signal passes through every state "
+                "in between.",
             ),
             Option(
                 "about n and 1",

@@ -195,12 +195,13 @@ QUESTIONS = [
             Option(
                 "about one in two",
                 False,
-                "One in two is reached at seven or eight symbols, depending on the width.",
+                "One in two is reached much earlier: at five to nine symbols, depending on the width.",
             ),
             Option(
                 "hardly any",
                 True,
-                "Depending on the width, one in two is lost at five to nine symbols, and at twelve nearly all are.",
+                "It has met this length in training as often as any other, and yet nearly all are lost. One in two is "
+                "lost at five to nine symbols, depending on the width.",
             ),
         ],
     ),
@@ -281,7 +282,7 @@ QUESTIONS = [
             Option(
                 "The source has no mask, so that attention looks at pads.",
                 False,
-                "Then the source would matter less, but nothing would bring the loss so low.",
+                "Then it would use the source less well, which makes the loss higher, not lower.",
             ),
             Option(
                 "The vector between encoder and decoder is too narrow for such sentences.",
