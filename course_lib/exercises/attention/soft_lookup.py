@@ -206,8 +206,14 @@ EXERCISE = Exercise(
         Mistake(
             "squared-distance",
             _lookup(_squared_distance),
-            "Your scores are squared distances. They differ from the dot product by the lengths of the keys: long "
-            "keys lose, where the dot product lets them win.",
+            "Your scores are squared distances, with a minus. Such a score is *twice* the dot product less the squared "
+            "lengths of key and query, so a long key loses. Here the dot product alone is wanted.",
+        ),
+        Mistake(
+            "squared-distance-without-the-minus",
+            _lookup(lambda q, k: -_squared_distance(q, k)),
+            "Your scores are squared distances, so the key that lies farthest from the query gets the largest weight. "
+            "Here the score is the dot product, which is large where a key fits.",
         ),
         Mistake(
             "cosine",

@@ -121,6 +121,12 @@ EXERCISE = Exercise(
             "Your padding mask is True at pads, your order mask True at what may be seen. Give both the same meaning.",
         ),
         Mistake(
+            "excludes-itself",
+            _target(_and, order=lambda n: ones(n).tril(-1)),
+            "No token sees itself, and the first one sees nothing. Here a token may see what comes before it *and* "
+            "itself: keep the diagonal.",
+        ),
+        Mistake(
             "hides-queries",
             _target(_and, real=real_queries),
             "The rows of pads are hidden, and their columns are not: real words still see the pads. Pads are hidden "

@@ -147,6 +147,16 @@ EXERCISE = Exercise(
             "head.",
         ),
         Mistake(
+            "sides-added",
+            lambda d_model, n_heads, d_k, d_v, bias: (
+                n_heads * (3 * d_model + 2 * d_k + d_v)
+                + n_heads * d_v
+                + d_model
+                + bias * (n_heads * (2 * d_k + d_v) + d_model)
+            ),
+            "You add the two sides of each matrix. A matrix of a rows and b columns holds a · b numbers.",
+        ),
+        Mistake(
             "usual-sizes-assumed",
             lambda d_model, n_heads, d_k, d_v, bias: 4 * d_model * d_model + 4 * d_model * bias,
             "That is 4 · d_model² (and the biases), which holds when n_heads · d_k = n_heads · d_v = d_model. Start "

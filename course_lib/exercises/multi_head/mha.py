@@ -313,6 +313,17 @@ EXERCISE = Exercise(
             "Your scores come out multiplied by √d_k, where the formula divides.",
         ),
         Mistake(
+            "w-o-twice",
+            mha_of(finish=lambda heads, w_o: heads @ w_o @ w_o),
+            "Everything is right up to W_O, which is applied twice.",
+        ),
+        Mistake(
+            "first-block-of-w-o-for-all-heads",
+            mha_of(merge=lambda x: x, finish=lambda heads, w_o: heads.sum(dim=1) @ w_o[: heads.shape[-1]]),
+            "The heads are right, and then added up: one block of W_O, its first d_k rows, serves them all. Every head "
+            "has d_k rows of W_O of its own, which is what laying them side by side does.",
+        ),
+        Mistake(
             "w-o-forgotten",
             mha_of(finish=without_w_o),
             "The heads are laid side by side, and W_O is missing: each head would write into its own slice of the "
