@@ -8,11 +8,12 @@ from torch import Tensor, nn
 
 
 def sinusoidal_encoding(n_positions: int, d_model: int) -> Float[Tensor, "n_positions d_model"]:
-    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle.
+    """Sine of pos / 10000^(2i/d_model) in channel 2i, the cosine in 2i + 1.
 
-    Each *pair* of columns is one clock; the clocks slow down from one radian to 1/10000 radian per position.
-    The power is computed as an exponential of a logarithm, in double precision. An odd d_model lacks the last cosine.
-    Source: Vaswani et al. 2017, section 3.5.
+    Each *pair* of channels is one clock. The first turns by one radian per
+    position, the last by little more than 1/10000. The power is computed as an
+    exponential of a logarithm, in double precision. An odd d_model lacks the
+    last cosine. Source: Vaswani et al. 2017, section 3.5.
 
     >>> sinusoidal_encoding(n_positions=2, d_model=4)
     tensor([[0.0000, 1.0000, 0.0000, 1.0000],
@@ -28,7 +29,7 @@ def sinusoidal_encoding(n_positions: int, d_model: int) -> Float[Tensor, "n_posi
 
 
 class SinusoidalPositions(nn.Module):
-    """Adds fixed sinusoids; the table grows when a longer sequence comes, so there is no longest one.
+    """Adds fixed sinusoids; the table grows when a longer sequence comes.
 
     >>> positions = SinusoidalPositions(d_model=4)
     >>> positions(torch.zeros(1, 2, 4))[0, 1]
@@ -52,13 +53,13 @@ class SinusoidalPositions(nn.Module):
 
 
 class LearnedPositions(nn.Module):
-    """Adds one trained vector per position: nothing is learned about positions from `max_len` on.
+    """Adds one trained vector per position; the table ends at `max_len`.
 
-    Source: Gehring et al. 2017; Vaswani et al. 2017, table 3, row E, found it as good as the sinusoids.
+    Source: Gehring et al. 2017; Vaswani et al. 2017, table 3, row E, found it
+    as good as the sinusoids.
 
-    >>> LearnedPositions(max_len=8, d_model=4)(torch.zeros(1, 9, 4))
-    Traceback (most recent call last):
-    ValueError: expected at most max_len=8 positions, got 9: cut the sequence or build the model with a larger max_len
+    >>> LearnedPositions(max_len=8, d_model=4)(torch.zeros(1, 7, 4)).shape
+    torch.Size([1, 7, 4])
     """
 
     def __init__(self, max_len: int, d_model: int):
@@ -69,7 +70,8 @@ class LearnedPositions(nn.Module):
         """The vectors of positions start … stop − 1."""
         if stop > len(self.table):
             raise ValueError(
-                f"expected at most max_len={len(self.table)} positions, got {stop}: "
+                f"expected at most max_len={len(self.table)} positions, "
+                f"got {stop}: "
                 "cut the sequence or build the model with a larger max_len"
             )
         return self.table[start:stop]
@@ -83,14 +85,14 @@ class LearnedPositions(nn.Module):
 class InputEmbedding(nn.Module):
     """√d_model · E[ids] + positions, then dropout: what enters the first layer.
 
-    The rows of E start with length about 1 (they may be the output layer's rows too); √d_model lifts them above the
-    positions' √(d_model / 2). `offset` is the position of the first id: how many tokens a cache already holds.
-    Source: Vaswani et al. 2017, sections 3.4, 3.5 and 5.4.
+    The rows of E start with a length of about 1 (they may be the output
+    layer's rows, too), and √d_model lifts them above the positions'
+    √(d_model / 2). `offset` is the position of the first id: how many tokens a
+    cache already holds. Source: Vaswani et al. 2017, sections 3.4, 3.5, 5.4.
 
-    >>> embedding = InputEmbedding(vocab_size=10, d_model=4, positions=SinusoidalPositions(4), dropout=0.0)
-    >>> embedding(torch.tensor([[7, 10]]))
-    Traceback (most recent call last):
-    ValueError: expected ids from 0 to vocab_size - 1 = 9, got 10: use the vocabulary the model was built with
+    >>> embedding = InputEmbedding(10, 4, positions=SinusoidalPositions(4))
+    >>> embedding(torch.tensor([[7, 3, 2]])).shape
+    torch.Size([1, 3, 4])
     """
 
     def __init__(self, vocab_size: int, d_model: int, positions: nn.Module, dropout: float = 0.1):
@@ -106,7 +108,7 @@ class InputEmbedding(nn.Module):
 
 
 def look_up(embedding: nn.Embedding, ids: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape d_model"]:
-    """The embedding's rows for `ids`, with an error that says which id the vocabulary lacks.
+    """The embedding's rows for `ids`; an error says which id is missing.
 
     >>> look_up(nn.Embedding(3, 2), torch.tensor([0, 2])).shape
     torch.Size([2, 2])
@@ -116,6 +118,6 @@ def look_up(embedding: nn.Embedding, ids: Int[Tensor, "*shape"]) -> Float[Tensor
     except IndexError:
         last = embedding.num_embeddings - 1
         wrong = ids.max().item() if ids.max() > last else ids.min().item()
-        raise ValueError(
-            f"expected ids from 0 to vocab_size - 1 = {last}, got {wrong}: use the vocabulary the model was built with"
-        ) from None
+        known = f"ids from 0 to vocab_size - 1 = {last}"
+        advice = "use the vocabulary the model was built with"
+        raise ValueError(f"expected {known}, got {wrong}: {advice}") from None

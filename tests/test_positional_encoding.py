@@ -107,3 +107,21 @@ def test_an_id_outside_the_vocabulary_is_named(wrong):
 def test_empty_batch_passes():
     embedding = InputEmbedding(11, 4, SinusoidalPositions(4))
     assert embedding(torch.zeros(0, 5, dtype=torch.long)).shape == (0, 5, 4)
+
+
+def test_hugging_faces_table_holds_the_same_numbers_in_halves():
+    from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
+
+    halves = MarianSinusoidalPositionalEmbedding(53, 14).create_weight()
+    interleaved = torch.stack(halves.chunk(2, dim=1), dim=-1).flatten(1)
+    torch.testing.assert_close(interleaved, sinusoidal_encoding(53, 14), rtol=0, atol=1e-6)
+
+
+def test_a_step_is_the_same_rotation_at_every_position():
+    from course_lib.exercises.positional_encoding.shift import shift
+
+    table = sinusoidal_encoding(60, 22).double()
+    for distance in (-7, 0, 1, 20):
+        here = torch.arange(max(0, -distance), 60 - max(0, distance))
+        moved = table[here] @ shift(distance, 22).double()
+        torch.testing.assert_close(moved, table[here + distance], rtol=0, atol=1e-6)

@@ -1,0 +1,90 @@
+"""Words of four sizes beside sinusoids of one size: two tasks, one that needs the place and one that needs the word.
+
+    python -m experiments.positional_encoding_scale
+
+One attention layer, d_model = 64. Two back: write the word that stands two positions before, 10 random words. Again:
+does this word occur a second time in the sentence? 24 random words. The table of words begins with a standard deviation
+of 1 or 1/√d_model, and is multiplied by √d_model or not. Each task at two learning rates with three seeds, until the
+loss is below 0.1 or the updates are used up. About two minutes on one core.
+"""
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from course_lib.positional_encoding import sinusoidal_encoding
+from course_lib.reproducible import make_reproducible
+from experiments import store
+
+SEEDS = [0, 1, 2]
+N, D = 16, 64
+RATES = [0.003, 0.01]
+WORDS = {
+    "paper": (D**-0.5, math.sqrt(D)),
+    "short": (D**-0.5, 1.0),
+    "default": (1.0, 1.0),
+    "default × √d": (1.0, math.sqrt(D)),
+}
+TASKS = {"two back": (10, 10, 300), "again": (24, 2, 600)}  # words, answers, updates
+
+
+class Reader(nn.Module):
+    """Words times a factor, sinusoids, one head with a residual connection, readout."""
+
+    def __init__(self, n_words: int, n_answers: int, std: float, factor: float):
+        super().__init__()
+        self.words, self.factor = nn.Embedding(n_words, D), factor
+        nn.init.normal_(self.words.weight, std=std)
+        self.w_q, self.w_k, self.w_v = (nn.Linear(D, D, bias=False) for _ in range(3))
+        self.readout = nn.Linear(D, n_answers)
+        self.register_buffer("places", sinusoidal_encoding(N, D))
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        x = self.factor * self.words(ids) + self.places
+        scores = self.w_q(x) @ self.w_k(x).mT / math.sqrt(D)
+        return self.readout(x + scores.softmax(dim=-1) @ self.w_v(x))
+
+
+def example(task: str, ids: torch.Tensor) -> tuple[slice, torch.Tensor]:
+    """Which positions answer, and what."""
+    if task == "two back":
+        return slice(2, None), ids[:, :-2]
+    return slice(None), ((ids[:, :, None] == ids[:, None]).sum(dim=-1) > 1).long()
+
+
+def train(task: str, words: str, lr: float, seed: int) -> tuple[int | None, float]:
+    """The first update whose loss is below 0.1 (None: never), and the mean of the last ten losses."""
+    make_reproducible(seed)
+    n_words, n_answers, steps = TASKS[task]
+    model = Reader(n_words, n_answers, *WORDS[words]).double()
+    optimizer = torch.optim.Adam(model.parameters(), lr=lr)
+    losses = []
+    for step in range(steps):
+        ids = torch.randint(n_words, (64, N))
+        where, target = example(task, ids)
+        loss = F.cross_entropy(model(ids)[:, where].mT, target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+        if losses[-1] < 0.1:
+            return step, round(losses[-1], 3)
+    return None, round(sum(losses[-10:]) / 10, 3)
+
+
+def main() -> None:
+    rows = []
+    for task in TASKS:
+        for words in WORDS:
+            for lr in RATES:
+                runs = [train(task, words, lr, seed) for seed in SEEDS]
+                solved, loss = (list(found) for found in zip(*runs, strict=True))
+                rows.append({"task": task, "words": words, "lr": lr, "solved": solved, "loss": loss})
+                print(rows[-1], flush=True)
+    store(__file__, seeds=SEEDS, d_model=D, rows=rows)
+
+
+if __name__ == "__main__":
+    main()
