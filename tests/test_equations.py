@@ -212,13 +212,13 @@ def test_wavelengths():
 
 
 def test_shift():
-    table, k = sinusoidal_encoding(60, 6).numpy(), 7
-    m = np.zeros((6, 6))
+    table, delta = sinusoidal_encoding(60, 6).numpy(), 7
+    r = np.zeros((6, 6))
     for i in range(3):
-        angle = k / 10000 ** (2 * i / 6)
+        angle = delta / 10000 ** (2 * i / 6)
         turn = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
-        m[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = turn
-    np.testing.assert_allclose(table[k:], table[:-k] @ m, atol=1e-12)
+        r[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = turn
+    np.testing.assert_allclose(table[delta:], table[:-delta] @ r, atol=1e-12)
 
 
 # The rows lead somewhere
