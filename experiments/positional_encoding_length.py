@@ -21,7 +21,9 @@ from experiments import store
 SEEDS = [0, 1, 2]
 N_WORDS, N, D = 10, 16, 32
 LONGEST, MAX_OFFSET, CLIP = 256, 48, 8
-STEPS, OFFSET_STEPS = 800, 2400  # each row of the table is trained in some updates only
+STEPS, LONGER = 800, 2400  # with offsets, each row of the table is trained in some updates only
+KINDS = ["none", "learned", "sinusoidal", "sinusoidal, longer"]
+KINDS += ["learned, offsets", "sinusoidal, offsets", "distances"]
 
 
 class Distances(nn.Module):
@@ -130,18 +132,18 @@ def in_and_out(right):
 
 def two_back() -> tuple[list, dict]:
     rows, curves = [], {}
-    for kind in ("none", "learned", "sinusoidal", "learned, offsets", "sinusoidal, offsets", "distances"):
+    for kind in KINDS:
         for seed in SEEDS:
             make_reproducible(seed)
             distances = Distances() if kind == "distances" else None
             model = Reader(make_positions(kind), [Attention(D, distances)], N_WORDS)
-            train(model, random_words, OFFSET_STEPS if "offsets" in kind else STEPS, 0.01, "offsets" in kind)
+            train(model, random_words, LONGER if "," in kind else STEPS, 0.01, "offsets" in kind)
             found = {n: by_position(model, random_words, n) for n in (16, 24, 32, 64)}
             row = {"kind": kind, "seed": seed} | {f"{n}": in_and_out(right) for n, right in found.items()}
-            if kind == "distances":
-                for n in (16, 64, 256):
+            if kind == "distances" or "sinusoidal" in kind:
+                for n in (16, 64, 256) if kind == "distances" else (64,):
                     row[f"all {n}"] = [with_factor(model, n, factor) for factor in (1.0, math.log(n) / math.log(N))]
-            elif kind != "none":
+            if kind in ("learned", "sinusoidal", "learned, offsets", "sinusoidal, offsets"):
                 right = by_position(model, random_words, 48, 1000)
                 curves.setdefault(kind, []).append([round(share, 3) for share in right.tolist()])
             rows.append(row)
