@@ -26,7 +26,8 @@ class FeedForward(nn.Module):
     def __init__(self, d_model: int, d_ff: int, activation: str = "relu"):
         super().__init__()
         if activation not in ACTIVATIONS:
-            raise ValueError(f"expected activation 'relu' or 'gelu', got {activation!r}: choose one of the two")
+            got = f"expected activation 'relu' or 'gelu', got {activation!r}"
+            raise ValueError(f"{got}: choose one of the two")
         self.w_1 = nn.Linear(d_model, d_ff)
         self.w_2 = nn.Linear(d_ff, d_model)
         self.activation = ACTIVATIONS[activation]
@@ -36,9 +37,10 @@ class FeedForward(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention (tokens exchange), then the feed-forward network (each token thinks alone).
+    """Self-attention, where tokens exchange, then the feed-forward network.
 
-    `mask` hides pads as keys: True = may attend. Source: Vaswani et al. 2017, section 3.1.
+    Each stands in a residual sum with a norm of its own. `mask` hides pads as
+    keys: True = may attend. Source: Vaswani et al. 2017, section 3.1.
 
     >>> import torch
     >>> layer = EncoderLayer(d_model=4, n_heads=2, d_ff=16)
@@ -68,12 +70,14 @@ class EncoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """`n_layers` encoder layers with weights of their own; a pre-norm stack ends with one more norm.
+    """`n_layers` encoder layers, each with weights of its own.
 
-    The other arguments are those of `EncoderLayer`.
+    A pre-norm stack ends with one more norm. The other arguments are those of
+    `EncoderLayer`.
 
     >>> import torch
-    >>> Encoder(n_layers=2, d_model=4, n_heads=2, d_ff=16)(torch.randn(1, 3, 4)).shape
+    >>> encoder = Encoder(n_layers=2, d_model=4, n_heads=2, d_ff=16)
+    >>> encoder(torch.randn(1, 3, 4)).shape
     torch.Size([1, 3, 4])
     """
 
@@ -107,10 +111,12 @@ def masked_mean(
     """The mean over the real tokens alone; a row without any gives zeros.
 
     >>> import torch
-    >>> masked_mean(torch.tensor([[[2.0], [4.0], [99.0]]]), torch.tensor([[True, True, False]]))
+    >>> hidden = torch.tensor([[[2.0], [4.0], [99.0]]])
+    >>> masked_mean(hidden, torch.tensor([[True, True, False]]))
     tensor([[3.]])
     """
-    wide = torch.promote_types(hidden.dtype, torch.float32)  # a sum of many is too large for float16
+    # A sum of many numbers is too large for float16.
+    wide = torch.promote_types(hidden.dtype, torch.float32)
     total = hidden.masked_fill(~real[..., None], 0.0).sum(dim=1, dtype=wide)
     return (total / real.sum(dim=1, keepdim=True).clamp(min=1)).to(hidden.dtype)
 
@@ -118,12 +124,12 @@ def masked_mean(
 class Classifier(nn.Module):
     """One label for a whole sentence: embed, encode, pool, project.
 
-    `pooling="cls"` reads the vector of the first token (put a special token there, as BERT does with [CLS]);
-    `pooling="mean"` averages the real tokens. Source: Devlin et al. 2019, section 3.
+    `pooling="cls"` reads the vector of the first token (put a special token
+    there, as BERT does with [CLS]); `pooling="mean"` averages the real tokens.
+    Source: Devlin et al. 2019, section 3.
 
     >>> import torch
-    >>> from course_lib.positional_encoding import InputEmbedding, SinusoidalPositions
-    >>> embedding = InputEmbedding(vocab_size=10, d_model=4, positions=SinusoidalPositions(4))
+    >>> embedding = nn.Embedding(10, 4)  # no positions here
     >>> encoder = Encoder(n_layers=1, d_model=4, n_heads=2, d_ff=8)
     >>> model = Classifier(embedding, encoder, d_model=4, n_classes=3)
     >>> model(torch.tensor([[5, 6, 7], [5, 6, 0]])).shape
@@ -133,7 +139,8 @@ class Classifier(nn.Module):
     def __init__(self, embedding: nn.Module, encoder: nn.Module, d_model: int, n_classes: int, pooling: str = "cls"):
         super().__init__()
         if pooling not in ("cls", "mean"):
-            raise ValueError(f"expected pooling 'cls' or 'mean', got {pooling!r}: choose one of the two")
+            got = f"expected pooling 'cls' or 'mean', got {pooling!r}"
+            raise ValueError(f"{got}: choose one of the two")
         self.embedding = embedding
         self.encoder = encoder
         self.pooling = pooling
@@ -141,5 +148,6 @@ class Classifier(nn.Module):
 
     def forward(self, ids: Int[Tensor, "batch seq_len"]) -> Float[Tensor, "batch n_classes"]:
         hidden = self.encoder(self.embedding(ids), padding_mask(ids))
-        pooled = hidden[:, 0] if self.pooling == "cls" else masked_mean(hidden, ids != PAD)
-        return self.output(pooled)
+        if self.pooling == "cls":
+            return self.output(hidden[:, 0])
+        return self.output(masked_mean(hidden, ids != PAD))

@@ -1,0 +1,1 @@
+"""Exercises of chapter 09, the encoder: one file each."""

@@ -1,0 +1,98 @@
+"""Give a module that a learner wrote the same numbers as the reference's, whatever its parts are called."""
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.exercises.inputs import randn
+from course_lib.layer_norm import LayerNorm
+from course_lib.multi_head import MultiHeadAttention
+
+NORMS = (LayerNorm, nn.LayerNorm)
+ATTENTIONS = (MultiHeadAttention, nn.MultiheadAttention)
+
+
+def module_of(made: object) -> nn.Module:
+    """What was made, if it is a module; else an error that says what was expected."""
+    if isinstance(made, nn.Module):
+        return made
+    what = f"the class {made.__name__} itself" if isinstance(made, type) else f"a {type(made).__name__}"
+    raise TypeError(f"expected a module, an object of a subclass of nn.Module, got {what}")
+
+
+@torch.no_grad()
+def fill_feed_forward(module: nn.Module, d_model: int, d_ff: int, seed: int = 0) -> None:
+    """Numbers for W_1, b_1, W_2 and b_2 outside attentions and norms, which are told apart by their shapes.
+
+    A bare matrix is taken as it stands in `x @ w`; those of linear layers and convolutions are stored transposed.
+    """
+    w_1, b_1 = randn(d_model, d_ff, seed=seed + 1, scale=d_model**-0.5), randn(d_ff, seed=seed + 2, scale=0.5)
+    w_2, b_2 = randn(d_ff, d_model, seed=seed + 3, scale=d_ff**-0.5), randn(d_model, seed=seed + 4, scale=0.5)
+    bare = [w_1, w_2]
+    for owner in _outside(module):
+        for parameter in owner.parameters(recurse=False):
+            size = tuple(n for n in parameter.shape if n > 1 or parameter.dim() == 1)
+            if parameter.dim() == 1:
+                wanted = {(d_ff,): b_1, (d_model,): b_2}.get(size)
+            elif isinstance(owner, nn.Linear | nn.modules.conv._ConvNd):
+                wanted = {(d_ff, d_model): w_1.T, (d_model, d_ff): w_2.T}.get(size)
+            else:
+                number = next((i for i, w in enumerate(bare) if sorted(w.shape) == sorted(size)), None)
+                matrix = bare.pop(number) if number is not None else None
+                wanted = matrix if matrix is None or matrix.shape == size else matrix.T
+            if wanted is not None:
+                parameter.copy_(wanted.reshape(parameter.shape))
+
+
+def _outside(module: nn.Module) -> list[nn.Module]:
+    """The module and all its parts, without attentions, norms, and what is inside of them."""
+    if isinstance(module, (*ATTENTIONS, *NORMS)):
+        return []
+    return [module, *(part for child in module.children() for part in _outside(child))]
+
+
+@torch.no_grad()
+def fill_layer(module: nn.Module, run_once, d_model: int, d_ff: int, seed: int = 0) -> None:
+    """Numbers for an encoder layer: its norms are told apart by which of them runs first."""
+    fill_feed_forward(module, d_model, d_ff, seed)
+    for attention in (part for part in module.modules() if isinstance(part, ATTENTIONS)):
+        _fill_attention(attention, d_model, seed)
+    for number, norm in enumerate(_in_order(module, run_once)):
+        gain, bias = norm.parameters()
+        gain.copy_(1 + randn(d_model, seed=seed + 20 + number, scale=0.3))
+        bias.copy_(randn(d_model, seed=seed + 30 + number, scale=0.3))
+
+
+def _fill_attention(attention: nn.Module, d_model: int, seed: int) -> None:
+    matrices = [randn(d_model, d_model, seed=seed + 10 + i, scale=1.5 * d_model**-0.5) for i in range(4)]
+    biases = [randn(d_model, seed=seed + 15 + i, scale=0.3) for i in range(4)]
+    if isinstance(attention, nn.MultiheadAttention):
+        attention.in_proj_weight.copy_(torch.cat(matrices[:3]))
+        attention.in_proj_bias.copy_(torch.cat(biases[:3]))
+        linears = [attention.out_proj]
+    else:
+        linears = [attention.w_q, attention.w_k, attention.w_v, attention.w_o]
+    for linear, matrix, bias in zip(linears, matrices[-len(linears) :], biases[-len(linears) :], strict=True):
+        linear.weight.copy_(matrix)
+        if linear.bias is not None:
+            linear.bias.copy_(bias)
+
+
+def _in_order(module: nn.Module, run_once) -> list[nn.Module]:
+    """The norms of a module in the order in which they run; those that never run come last."""
+    norms = [part for part in module.modules() if isinstance(part, NORMS)]
+    ran: list[nn.Module] = []
+    handles = [
+        norm.register_forward_pre_hook(lambda norm, _inputs: ran.append(norm) if norm not in ran else None)
+        for norm in norms
+    ]
+    try:
+        run_once()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return [*ran, *(norm for norm in norms if norm not in ran)]
+
+
+def numbers(*shape: int, seed: int = 7) -> Tensor:
+    """A stream that enters a module."""
+    return randn(*shape, seed=seed)

@@ -1,0 +1,364 @@
+"""Exercise: an encoder layer."""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from course_lib.encoder import EncoderLayer, FeedForward
+from course_lib.exercises.encoder._modules import fill_layer, module_of
+from course_lib.exercises.engine import Exercise, Mistake, case
+from course_lib.exercises.inputs import randn
+from course_lib.layer_norm import Residual
+from course_lib.multi_head import MultiHeadAttention
+
+
+class WithTwoResiduals(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, dropout=0.1, norm_first=False, activation="relu"):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, n_heads)
+        self.feed_forward = FeedForward(d_model, d_ff, activation)
+        self.around_attention = Residual(d_model, dropout, norm_first)
+        self.around_feed_forward = Residual(d_model, dropout, norm_first)
+
+    def attend(self, x, mask):
+        output, _weights = self.attention(x, x, x, mask)
+        return output
+
+    def forward(self, x, mask=None):
+        x = self.around_attention(x, lambda y: self.attend(y, mask))
+        return self.around_feed_forward(x, self.feed_forward)
+
+
+class StepByStep(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, dropout=0.1, norm_first=False, activation="relu"):
+        super().__init__()
+        self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.linear_1, self.linear_2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.attention = MultiHeadAttention(d_model, n_heads)
+        self.dropout, self.norm_first = nn.Dropout(dropout), norm_first
+        self.activation = getattr(F, activation)
+
+    def forward(self, x, mask=None):
+        y = self.norm_1(x) if self.norm_first else x
+        x = x + self.dropout(self.attention(y, y, y, mask)[0])
+        x = x if self.norm_first else self.norm_1(x)
+        y = self.norm_2(x) if self.norm_first else x
+        x = x + self.dropout(self.linear_2(self.activation(self.linear_1(y))))
+        return x if self.norm_first else self.norm_2(x)
+
+
+class AroundPytorchs(nn.Module):
+    def __init__(self, d_model, n_heads, d_ff, dropout=0.1, norm_first=False, activation="relu"):
+        super().__init__()
+        self.n_heads = n_heads
+        self.attention = nn.MultiheadAttention(d_model, n_heads, dropout, batch_first=True)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(d_model, d_ff),
+            nn.ReLU() if activation == "relu" else nn.GELU(),
+            nn.Dropout(dropout),
+            nn.Linear(d_ff, d_model),
+            nn.Dropout(dropout),
+        )
+        self.norms = nn.ModuleList([nn.LayerNorm(d_model), nn.LayerNorm(d_model)])
+        self.dropout, self.norm_first = nn.Dropout(dropout), norm_first
+
+    def attend(self, x, mask):
+        hidden = None
+        if mask is not None:
+            batch, n = x.shape[:2]
+            hidden = ~mask.expand(batch, self.n_heads, n, n).flatten(0, 1)
+        return self.dropout(self.attention(x, x, x, attn_mask=hidden, need_weights=False)[0])
+
+    def forward(self, x, mask=None):
+        first, second = self.norms
+        if self.norm_first:
+            x = x + self.attend(first(x), mask)
+            return x + self.feed_forward(second(x))
+        x = first(x + self.attend(x, mask))
+        return second(x + self.feed_forward(x))
+
+
+MASK = torch.tensor([[True] * 5, [True, True, True, False, False]])[:, None, None, :]
+
+
+@torch.no_grad()
+def _call(obj, given):
+    """Build it, give its parameters fixed numbers, and run it: in training mode where all is dropped, else not."""
+    made = obj(*given.args, **given.kwargs)
+    if made is None:
+        return None
+    layer = module_of(made).eval()
+    d_model, _n_heads, d_ff = given.args[:3]
+    masked = not given.about.endswith("no mask")
+    x = randn(2, 5, d_model, seed=7)
+    run = lambda stream: layer(stream, MASK) if masked else layer(stream)  # noqa: E731
+    fill_layer(layer, lambda: run(randn(2, 5, d_model, seed=8)), d_model, d_ff)
+    layer.train(given.args[3:4] == (1.0,))
+    return run(x)
+
+
+def _with(forward):
+    """A class with the library's parts and another `forward(layer, x, mask)`."""
+
+    class Layer(EncoderLayer):
+        def forward(self, x, mask=None):
+            return forward(self, x, mask)
+
+    return Layer
+
+
+def _attend(layer, x, mask, key_value=None):
+    y = x if key_value is None else key_value
+    return layer.attention(x, y, y, mask)[0]
+
+
+def _steps(
+    attend=_attend,
+    feed=lambda layer, y, old: layer.feed_forward(y),
+    after_attention=lambda layer, x, out: x + layer.residuals[0].dropout(out),
+    after_feed=lambda layer, x, out: x + layer.residuals[1].dropout(out),
+    norms=(0, 1),
+    first=None,
+):
+    """A layer in single steps, one of which may be another: what to add to what, and which norm comes when."""
+
+    def forward(layer, x, mask):
+        norm_1, norm_2 = (layer.residuals[i].norm for i in norms)
+        pre = layer.residuals[0].norm_first if first is None else first(layer.residuals[0].norm_first)
+        old = x
+        if pre:
+            x = after_attention(layer, x, attend(layer, norm_1(x), mask))
+            return after_feed(layer, x, feed(layer, norm_2(x), old))
+        x = norm_1(after_attention(layer, x, attend(layer, x, mask)))
+        return norm_2(after_feed(layer, x, feed(layer, x, old)))
+
+    return _with(forward)
+
+
+def _dropped_sums(layer, x, mask):
+    drop = layer.residuals[0].dropout
+    first, second = (r.norm for r in layer.residuals)
+    if layer.residuals[0].norm_first:
+        x = drop(x + _attend(layer, first(x), mask))
+        return drop(x + layer.feed_forward(second(x)))
+    x = first(drop(x + _attend(layer, x, mask)))
+    return second(drop(x + layer.feed_forward(x)))
+
+
+def _dropped_at_the_end(layer, x, mask):
+    drop = layer.residuals[0].dropout
+    first, second = (r.norm for r in layer.residuals)
+    if layer.residuals[0].norm_first:
+        x = x + _attend(layer, first(x), mask)
+        return drop(x + layer.feed_forward(second(x)))
+    x = first(x + _attend(layer, x, mask))
+    return drop(second(x + layer.feed_forward(x)))
+
+
+def _feed_forward_first(layer, x, mask):
+    x = layer.residuals[0](x, layer.feed_forward)
+    return layer.residuals[1](x, lambda y: _attend(layer, y, mask))
+
+
+def _no_norms(layer, x, mask):
+    x = x + layer.residuals[0].dropout(_attend(layer, x, mask))
+    return x + layer.residuals[1].dropout(layer.feed_forward(x))
+
+
+def _unnormed_keys(layer, x, mask):
+    if not layer.residuals[0].norm_first:
+        return EncoderLayer.forward(layer, x, mask)
+    first, second = (r.norm for r in layer.residuals)
+    x = x + layer.residuals[0].dropout(_attend(layer, first(x), mask, key_value=x))
+    return x + layer.residuals[1].dropout(layer.feed_forward(second(x)))
+
+
+def _unnormed_query(layer, x, mask):
+    if not layer.residuals[0].norm_first:
+        return EncoderLayer.forward(layer, x, mask)
+    first, second = (r.norm for r in layer.residuals)
+    x = x + layer.residuals[0].dropout(_attend(layer, x, mask, key_value=first(x)))
+    return x + layer.residuals[1].dropout(layer.feed_forward(second(x)))
+
+
+def _normed_stream(layer, x, mask):
+    if not layer.residuals[0].norm_first:
+        return EncoderLayer.forward(layer, x, mask)
+    for residual, part in zip(layer.residuals, (lambda y: _attend(layer, y, mask), layer.feed_forward), strict=True):
+        x = residual.norm(x)
+        x = x + residual.dropout(part(x))
+    return x
+
+
+def _second_norm_left_out(layer, x, mask):
+    first, second = layer.residuals
+    x = first(x, lambda y: _attend(layer, y, mask))
+    return x + second.dropout(layer.feed_forward(x))
+
+
+def _old_stream(layer, x, mask):
+    """Attention and network both read what entered the layer."""
+    first, second = layer.residuals
+    if first.norm_first:
+        return (
+            x + first.dropout(_attend(layer, first.norm(x), mask)) + second.dropout(layer.feed_forward(second.norm(x)))
+        )
+    y = first.norm(x + first.dropout(_attend(layer, x, mask)))
+    return second.norm(y + second.dropout(layer.feed_forward(x)))
+
+
+def _default_dropout(d_model, n_heads, d_ff, dropout=0.1, norm_first=False, activation="relu"):
+    return EncoderLayer(d_model, n_heads, d_ff, 0.0, norm_first, activation)
+
+
+def _activation_not_passed_on(d_model, n_heads, d_ff, dropout=0.1, norm_first=False, activation="relu"):
+    return EncoderLayer(d_model, n_heads, d_ff, dropout, norm_first)
+
+
+EXERCISE = Exercise(
+    title="An encoder layer",
+    task="A module: self-attention with a mask, then the feed-forward network, each in a residual sum with dropout on "
+    "what is added and a norm of its own, after the sum or, with norm_first, before the part.",
+    reference=EncoderLayer,
+    call=_call,
+    cases=lambda: [
+        case(2, 1, 3, about="post-norm, no mask"),
+        case(4, 2, 6, about="post-norm; two pads are masked"),
+        case(4, 2, 6, 0.1, True, about="pre-norm; two pads are masked"),
+        case(6, 3, 5, 0.0, True, "gelu", about="pre-norm, GELU, no mask"),
+        case(6, 3, 5, 0.0, False, "gelu", about="post-norm, GELU; two pads are masked"),
+        case(4, 2, 6, 1.0, False, about="post-norm, training, everything dropped"),
+        case(4, 2, 6, 1.0, True, about="pre-norm, training, everything dropped"),
+    ],
+    mistakes=(
+        Mistake(
+            "mask-not-passed",
+            _with(lambda layer, x, mask: EncoderLayer.forward(layer, x)),
+            "The mask makes no difference, so words attend to pads. Hand it on to the attention.",
+        ),
+        Mistake(
+            "mask-inverted",
+            _with(lambda layer, x, mask: EncoderLayer.forward(layer, x, None if mask is None else ~mask)),
+            "Your words attend to the pads alone. Here True = may attend, so the mask goes to the attention as it is.",
+        ),
+        Mistake(
+            "always-post-norm",
+            _steps(first=lambda pre: False),
+            "Right for post-norm; `norm_first=True` makes no difference. There the norm stands before the part, and "
+            "the stream itself is never normalized.",
+        ),
+        Mistake(
+            "always-pre-norm",
+            _steps(first=lambda pre: True),
+            "Right for pre-norm; the default is post-norm, where the norm comes after the sum.",
+        ),
+        Mistake(
+            "pre-and-post-swapped",
+            _steps(first=lambda pre: not pre),
+            "Pre- and post-norm are swapped: `norm_first=True` normalizes what goes *into* the part, the default "
+            "normalizes the sum.",
+        ),
+        Mistake(
+            "no-residuals",
+            _steps(after_attention=lambda layer, x, out: out, after_feed=lambda layer, x, out: out),
+            "Nothing is added to the stream: each part replaces it. The residual sum is x + part(x), twice.",
+        ),
+        Mistake(
+            "no-residual-around-attention",
+            _steps(after_attention=lambda layer, x, out: layer.residuals[0].dropout(out)),
+            "The residual sum around the attention is missing: what entered the layer is lost there.",
+        ),
+        Mistake(
+            "no-residual-around-the-network",
+            _steps(after_feed=lambda layer, x, out: layer.residuals[1].dropout(out)),
+            "The residual sum around the feed-forward network is missing: what attention wrote is lost there.",
+        ),
+        Mistake(
+            "one-norm-twice",
+            _steps(norms=(0, 0)),
+            "Both places share one norm. Each has a gain and a bias of its own.",
+        ),
+        Mistake(
+            "no-norms",
+            _with(_no_norms),
+            "There is no norm. The layer has two, one for each part.",
+        ),
+        Mistake(
+            "norm-of-the-network-missing",
+            _with(_second_norm_left_out),
+            "The norm of the feed-forward network is missing. The layer has two, one for each part.",
+        ),
+        Mistake(
+            "old-stream-in-the-network",
+            _with(_old_stream),
+            "The feed-forward network reads what entered the layer. It comes second: it must read the stream after "
+            "attention has written to it.",
+        ),
+        Mistake(
+            "network-first",
+            _with(_feed_forward_first),
+            "The feed-forward network comes before the attention. First tokens exchange, then each works by itself.",
+        ),
+        Mistake(
+            "keys-and-values-not-normalized",
+            _with(_unnormed_keys),
+            "Post-norm is right. With pre-norm, keys and values come from the raw stream: normalize once, and use "
+            "that three times.",
+        ),
+        Mistake(
+            "query-not-normalized",
+            _with(_unnormed_query),
+            "Post-norm is right. With pre-norm, the queries come from the raw stream: normalize once, and use that "
+            "three times.",
+        ),
+        Mistake(
+            "normalized-stream-is-kept",
+            _with(_normed_stream),
+            "Post-norm is right. With pre-norm, you add to the *normalized* stream. The norm acts on the way into the "
+            "part, and x itself goes on untouched: x + part(norm(x)).",
+        ),
+        Mistake(
+            "no-dropout",
+            _default_dropout,
+            "Right in evaluation. In training nothing is dropped: dropout acts on what each part returns, before it "
+            "is added.",
+        ),
+        Mistake(
+            "dropout-on-the-sums",
+            _with(_dropped_sums),
+            "Right in evaluation. In training, dropout acts on the sums, so it deletes the stream itself. It belongs "
+            "on what the part returns.",
+        ),
+        Mistake(
+            "dropout-at-the-end",
+            _with(_dropped_at_the_end),
+            "Right in evaluation. In training, the layer's output is dropped. Dropout belongs on what each part "
+            "returns, before it is added.",
+        ),
+        Mistake(
+            "dropout-on-attention-alone",
+            _steps(after_feed=lambda layer, x, out: x + out),
+            "Right in evaluation. In training, what the feed-forward network returns is not dropped.",
+        ),
+        Mistake(
+            "dropout-on-the-network-alone",
+            _steps(after_attention=lambda layer, x, out: x + out),
+            "Right in evaluation. In training, what the attention returns is not dropped.",
+        ),
+        Mistake(
+            "activation-not-passed-on",
+            _activation_not_passed_on,
+            'Right with ReLU; `activation="gelu"` makes no difference. Hand it on to the feed-forward network.',
+        ),
+    ),
+    hints=(
+        "Two parts, two residual sums, two norms. Which of the library's modules has a sum, a norm, and dropout in it?",
+        "`Residual(d_model, dropout, norm_first)` goes around a part: `residual(x, part)`. Attention takes the same "
+        "tensor three times and returns two things, of which the layer needs the first.",
+        "`x = self.residual_1(x, lambda y: self.attention(y, y, y, mask)[0])`, then "
+        "`return self.residual_2(x, self.feed_forward)`.",
+    ),
+    alternatives=(WithTwoResiduals, StepByStep, AroundPytorchs),
+    difficulty=2,
+    minutes=15,
+)
