@@ -11,6 +11,16 @@ NORMS = (LayerNorm, nn.LayerNorm)
 ATTENTIONS = (MultiHeadAttention, nn.MultiheadAttention)
 
 
+def without_super(*sizes: object, **options: object) -> nn.Module:
+    """What happens where `super().__init__()` was forgotten."""
+
+    class Forgot(nn.Module):
+        def __init__(self) -> None:
+            self.part = nn.Linear(1, 1)
+
+    return Forgot()
+
+
 def module_of(made: object) -> nn.Module:
     """What was made, if it is a module; else an error that says what was expected."""
     if isinstance(made, nn.Module):
@@ -23,7 +33,8 @@ def module_of(made: object) -> nn.Module:
 def fill_feed_forward(module: nn.Module, d_model: int, d_ff: int, seed: int = 0) -> None:
     """Numbers for W_1, b_1, W_2 and b_2 outside attentions and norms, which are told apart by their shapes.
 
-    A bare matrix is taken as it stands in `x @ w`; those of linear layers and convolutions are stored transposed.
+    A bare matrix is taken as it stands in `x @ w`; those of linear layers and convolutions are stored transposed. What
+    has another shape gets one number throughout, so that nothing is left to chance.
     """
     w_1, b_1 = randn(d_model, d_ff, seed=seed + 1, scale=d_model**-0.5), randn(d_ff, seed=seed + 2, scale=0.5)
     w_2, b_2 = randn(d_ff, d_model, seed=seed + 3, scale=d_ff**-0.5), randn(d_model, seed=seed + 4, scale=0.5)
@@ -39,7 +50,9 @@ def fill_feed_forward(module: nn.Module, d_model: int, d_ff: int, seed: int = 0)
                 number = next((i for i, w in enumerate(bare) if sorted(w.shape) == sorted(size)), None)
                 matrix = bare.pop(number) if number is not None else None
                 wanted = matrix if matrix is None or matrix.shape == size else matrix.T
-            if wanted is not None:
+            if wanted is None:
+                parameter.fill_(0.5)
+            else:
                 parameter.copy_(wanted.reshape(parameter.shape))
 
 

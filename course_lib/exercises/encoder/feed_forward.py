@@ -5,7 +5,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_lib.encoder import ACTIVATIONS, FeedForward
-from course_lib.exercises.encoder._modules import fill_feed_forward, module_of
+from course_lib.exercises.encoder._modules import fill_feed_forward, module_of, without_super
 from course_lib.exercises.engine import Exercise, Mistake, case
 from course_lib.exercises.inputs import randn
 
@@ -118,6 +118,11 @@ EXERCISE = Exercise(
             "stand in the formula?",
         ),
         Mistake(
+            "super-forgotten",
+            without_super,
+            "A part is assigned before the module exists: `super().__init__()` must be the first line of `__init__`.",
+        ),
+        Mistake(
             "activation-at-the-end",
             _with(lambda net, x: net.activation(net.w_2(net.w_1(x)))),
             "The activation comes after W_2. There it bends what is added to the stream, and the two linear layers "
@@ -171,8 +176,8 @@ EXERCISE = Exercise(
             _without("w_1", "w_2"),
             "The biases are missing: the formula has b_1 and b_2.",
         ),
-        Mistake("no-b-1", _without("w_1"), "b_1 is missing: the first layer adds a vector, too."),
-        Mistake("no-b-2", _without("w_2"), "b_2 is missing: the second layer adds a vector, too."),
+        Mistake("no-b-1", _without("w_1"), "The bias b_1 is missing: the first layer adds a vector, too."),
+        Mistake("no-b-2", _without("w_2"), "The bias b_2 is missing: the second layer adds a vector, too."),
         Mistake(
             "softmax-inside",
             _with(lambda net, x: net.w_2(net.w_1(x).softmax(dim=-1))),

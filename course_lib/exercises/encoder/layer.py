@@ -5,7 +5,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_lib.encoder import EncoderLayer, FeedForward
-from course_lib.exercises.encoder._modules import fill_layer, module_of
+from course_lib.exercises.encoder._modules import fill_layer, module_of, without_super
 from course_lib.exercises.engine import Exercise, Mistake, case
 from course_lib.exercises.inputs import randn
 from course_lib.layer_norm import Residual
@@ -94,7 +94,9 @@ def _call(obj, given):
     run = lambda stream: layer(stream, MASK) if masked else layer(stream)  # noqa: E731
     fill_layer(layer, lambda: run(randn(2, 5, d_model, seed=8)), d_model, d_ff)
     layer.train(given.args[3:4] == (1.0,))
-    return run(x)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return run(x)
 
 
 def _with(forward):
@@ -190,6 +192,12 @@ def _normed_stream(layer, x, mask):
     return x
 
 
+def _normed_again(layer, x, mask):
+    output = EncoderLayer.forward(layer, x, mask)
+    last = layer.residuals[1]
+    return last.norm(output) if last.norm_first else output
+
+
 def _second_norm_left_out(layer, x, mask):
     first, second = layer.residuals
     x = first(x, lambda y: _attend(layer, y, mask))
@@ -209,6 +217,10 @@ def _old_stream(layer, x, mask):
 
 def _default_dropout(d_model, n_heads, d_ff, dropout=0.1, norm_first=False, activation="relu"):
     return EncoderLayer(d_model, n_heads, d_ff, 0.0, norm_first, activation)
+
+
+def _dropout_not_passed_on(d_model, n_heads, d_ff, dropout=0.1, norm_first=False, activation="relu"):
+    return EncoderLayer(d_model, n_heads, d_ff, norm_first=norm_first, activation=activation)
 
 
 def _activation_not_passed_on(d_model, n_heads, d_ff, dropout=0.1, norm_first=False, activation="relu"):
@@ -237,6 +249,27 @@ EXERCISE = Exercise(
             "The mask makes no difference, so words attend to pads. Hand it on to the attention.",
         ),
         Mistake(
+            "super-forgotten",
+            without_super,
+            "A part is assigned before the module exists: `super().__init__()` must be the first line of `__init__`.",
+        ),
+        Mistake(
+            "weights-not-taken-off",
+            _with(lambda layer, x, mask: layer.residuals[0](x, lambda y: layer.attention(y, y, y, mask))),
+            "Attention returns two things, its output and its weights, and you add the pair to the stream. Take the "
+            "first.",
+        ),
+        Mistake(
+            "attention-forgotten",
+            _with(lambda layer, x, mask: layer.residuals[1](x, layer.feed_forward)),
+            "Only the feed-forward network runs, so no token sees another.",
+        ),
+        Mistake(
+            "network-forgotten",
+            _with(lambda layer, x, mask: layer.residuals[0](x, lambda y: _attend(layer, y, mask))),
+            "Only the attention runs. After it comes the feed-forward network, with a residual sum of its own.",
+        ),
+        Mistake(
             "mask-inverted",
             _with(lambda layer, x, mask: EncoderLayer.forward(layer, x, None if mask is None else ~mask)),
             "Your words attend to the pads alone. Here True = may attend, so the mask goes to the attention as it is.",
@@ -260,7 +293,10 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "no-residuals",
-            _steps(after_attention=lambda layer, x, out: out, after_feed=lambda layer, x, out: out),
+            _steps(
+                after_attention=lambda layer, x, out: layer.residuals[0].dropout(out),
+                after_feed=lambda layer, x, out: layer.residuals[1].dropout(out),
+            ),
             "Nothing is added to the stream: each part replaces it. The residual sum is x + part(x), twice.",
         ),
         Mistake(
@@ -272,6 +308,12 @@ EXERCISE = Exercise(
             "no-residual-around-the-network",
             _steps(after_feed=lambda layer, x, out: layer.residuals[1].dropout(out)),
             "The residual sum around the feed-forward network is missing: what attention wrote is lost there.",
+        ),
+        Mistake(
+            "normalized-before-and-after",
+            _with(_normed_again),
+            "Post-norm is right. With pre-norm, the sum at the end is normalized as well. The layer leaves the stream "
+            "as it is; the stack has one norm after its last layer.",
         ),
         Mistake(
             "one-norm-twice",
@@ -322,6 +364,11 @@ EXERCISE = Exercise(
             _default_dropout,
             "Right in evaluation. In training nothing is dropped: dropout acts on what each part returns, before it "
             "is added.",
+        ),
+        Mistake(
+            "dropout-not-passed-on",
+            _dropout_not_passed_on,
+            "Right in evaluation. In training, `dropout` makes no difference: the default is used. Hand it on.",
         ),
         Mistake(
             "dropout-on-the-sums",

@@ -66,22 +66,26 @@ def _cases():
         case(_hidden(4, 4, 4, seed=2, real=square), square, about="all sizes equal"),
         case(_hidden(2, 5, 3, seed=3, real=middle), middle, about="pads in the middle"),
         case(_hidden(3, 5, 2, seed=4, real=empty), empty, about="a row of pads alone"),
-        case(_hidden(2, 4, 3, seed=5, real=_real(4, 2, n=4), pad=float("nan")), _real(4, 2, n=4), about="NaN at pads"),
+        case(
+            _hidden(2, 4, 3, seed=5, real=_real(4, 2, n=4), pad=float("inf")),
+            _real(4, 2, n=4),
+            about="infinity at pads",
+        ),
     ]
 
 
 EXERCISE = Exercise(
     title="The mean of the words",
     task="hidden (batch, seq_len, d_model), real (batch, seq_len) booleans: the mean over the real tokens, "
-    "(batch, d_model). A row without any gives zeros, and NaN at pads does no harm.",
+    "(batch, d_model). A row without any gives zeros, and infinity at a pad does no harm.",
     reference=masked_mean,
     cases=_cases,
     mistakes=(
         Mistake(
             "plain-mean",
             lambda hidden, real: hidden.mean(dim=1),
-            "`real` makes no difference: the pads' vectors are in the mean. The attention mask did not remove them, "
-            "because it hides pads as keys alone.",
+            "The argument `real` makes no difference: the pads' vectors are in the mean. The attention mask did not "
+            "remove them, because it hides pads as keys alone.",
         ),
         Mistake(
             "divided-by-the-length",
@@ -91,7 +95,7 @@ EXERCISE = Exercise(
         Mistake(
             "zeroed-then-mean",
             lambda hidden, real: (hidden * real[..., None]).mean(dim=1),
-            "The sum is divided by the length with pads, so that padding shrinks the vector; and 0 · NaN is NaN: use "
+            "The sum is divided by the length with pads, so that padding shrinks the vector; and 0 · ∞ is NaN: use "
             "`masked_fill` or `where`.",
         ),
         Mistake(
@@ -128,14 +132,14 @@ EXERCISE = Exercise(
         Mistake(
             "zero-times-nan",
             _mean(total=lambda hidden, wide: (hidden * wide).sum(dim=1)),
-            "Right, but 0 · NaN is NaN, so what stands at a pad can still spoil the sentence. `masked_fill` or `where` "
+            "Right, but 0 · ∞ is NaN, so what stands at a pad can still spoil the sentence. `masked_fill` or `where` "
             "writes the zeros instead.",
         ),
         Mistake(
             "zero-times-nan-and-empty-row",
             _mean(total=lambda hidden, wide: (hidden * wide).sum(dim=1), clamp=False),
-            "Right for sentences with words and finite pads. A row of pads alone gives 0/0 (count at least 1), and "
-            "0 · NaN is NaN (write zeros with `masked_fill`).",
+            "Right for sentences with words and finite numbers at pads. A row of pads alone gives 0/0 (count at least "
+            "1), and 0 · ∞ is NaN (write zeros with `masked_fill`).",
         ),
         Mistake(
             "max",
@@ -152,7 +156,7 @@ EXERCISE = Exercise(
     hints=(
         "A mean is a sum divided by a count. Over which axis does the sum run, and what is the count of each sentence?",
         "`real` is (batch, seq_len) and hidden (batch, seq_len, d_model): give `real` one more axis. Write zeros at "
-        "the pads with `masked_fill`, because 0 · NaN is NaN.",
+        "the pads with `masked_fill`, because 0 · ∞ is NaN.",
         "`hidden.masked_fill(~real[..., None], 0.0).sum(dim=1)`, divided by "
         "`real.sum(dim=1, keepdim=True).clamp(min=1)`.",
     ),

@@ -163,7 +163,7 @@ EXERCISE = Exercise(
         Mistake(
             "plain-mean",
             _with(pool={"mean": _plain_mean}),
-            '"cls" is right. The mean takes the pads in: the mask hides them as keys, but their own outputs are still '
+            'Right for "cls". The mean takes the pads in: the mask hides them as keys, but their own outputs are still '
             "there.",
         ),
         Mistake(
@@ -220,19 +220,23 @@ EXERCISE = Exercise(
         Mistake(
             "last-token",
             _with(pool={"cls": lambda h, real: h[:, -1]}),
-            '"mean" is right. For "cls" you read the last position, which is a pad in the short sentences: [CLS] '
+            'Right for "mean". For "cls" you read the last position, which is a pad in the short sentences: [CLS] '
             "stands first.",
         ),
         Mistake(
             "last-word",
             _with(pool={"cls": lambda h, real: h[torch.arange(len(h)), real.sum(dim=1) - 1]}),
-            '"mean" is right. For "cls" you read the last real token: [CLS] stands first.',
+            'Right for "mean". For "cls" you read the last real token: [CLS] stands first.',
         ),
         Mistake(
-            "always-cls", _with(choose=lambda pooling: "cls"), "`pooling` makes no difference: it is always [CLS]."
+            "always-cls",
+            _with(choose=lambda pooling: "cls"),
+            "The argument `pooling` makes no difference: it is always [CLS].",
         ),
         Mistake(
-            "always-mean", _with(choose=lambda pooling: "mean"), "`pooling` makes no difference: it is always the mean."
+            "always-mean",
+            _with(choose=lambda pooling: "mean"),
+            "The argument `pooling` makes no difference: it is always the mean.",
         ),
         Mistake(
             "poolings-swapped",
@@ -242,12 +246,12 @@ EXERCISE = Exercise(
         Mistake(
             "mean-of-pads",
             _with(pool={"mean": lambda h, real: masked_mean(h, ~real)}),
-            '"cls" is right. The mean is over the pads: `masked_mean` wants True at the words.',
+            'Right for "cls". The mean is over the pads: `masked_mean` wants True at the words.',
         ),
         Mistake(
             "mean-without-cls",
             _with(pool={"mean": lambda h, real: masked_mean(h[:, 1:], real[:, 1:])}),
-            '"cls" is right. The mean leaves the first token out; here it counts like the others.',
+            'Right for "cls". The mean leaves the first token out; here it counts like the others.',
         ),
         Mistake(
             "not-pooled",
