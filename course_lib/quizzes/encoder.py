@@ -260,7 +260,7 @@ QUESTIONS = [
         "of random words?",
         options=[
             Option(
-                f"about {sum(ALONE) / 6:.0%} alone, and {min(AMONG):.0%} or more in a sentence",
+                f"about {sum(ALONE) / 6:.0%} alone, and {min(AMONG):.0%} in a sentence",
                 True,
                 "Alone, its weight is always 1, so each logit is a sum of a word's number and a position's. Among "
                 "other words the weights depend on the query.",

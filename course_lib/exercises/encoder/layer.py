@@ -175,6 +175,13 @@ def _unnormed_keys(layer, x, mask):
     return x + layer.residuals[1].dropout(layer.feed_forward(second(x)))
 
 
+def _unnormed_attention(layer, x, mask):
+    if not layer.residuals[0].norm_first:
+        return EncoderLayer.forward(layer, x, mask)
+    x = layer.residuals[0](x, lambda _normed: _attend(layer, x, mask))
+    return layer.residuals[1](x, layer.feed_forward)
+
+
 def _unnormed_query(layer, x, mask):
     if not layer.residuals[0].norm_first:
         return EncoderLayer.forward(layer, x, mask)
@@ -346,6 +353,12 @@ EXERCISE = Exercise(
             _with(_unnormed_keys),
             "Post-norm is right. With pre-norm, keys and values come from the raw stream: normalize once, and use "
             "that three times.",
+        ),
+        Mistake(
+            "attention-reads-the-raw-stream",
+            _with(_unnormed_attention),
+            "Post-norm is right. With pre-norm, attention reads the raw stream: its norm makes no difference. Attend "
+            "to what the norm returns.",
         ),
         Mistake(
             "query-not-normalized",

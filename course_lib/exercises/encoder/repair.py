@@ -202,6 +202,12 @@ EXERCISE = Exercise(
             "Everything else is right, but your words attend to the pads alone. Here True = may attend.",
         ),
         Mistake(
+            "mask-of-two-axes",
+            _with(mask_of=lambda real: real),
+            "Everything else is right, but a mask of (batch, seq_len) is read as (q_len, k_len). A padding mask is "
+            "(batch, 1, 1, k_len).",
+        ),
+        Mistake(
             "mask-along-the-queries",
             _with(mask_of=lambda real: real[:, None, :, None]),
             "Everything else is right, but the mask runs along the queries: (batch, 1, 1, k_len) hides pads as keys.",

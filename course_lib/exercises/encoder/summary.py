@@ -156,6 +156,12 @@ EXERCISE = Exercise(
             "Your words attend to pads alone. Here True = may attend.",
         ),
         Mistake(
+            "mask-of-two-axes",
+            _with(mask=lambda ids: ids != PAD),
+            "The layers get a mask of (batch, seq_len), and shapes line up from the right: it is read as (q_len, "
+            "k_len). A padding mask is (batch, 1, 1, k_len).",
+        ),
+        Mistake(
             "no-mask-and-plain-mean",
             _with(mask=lambda ids: None, pool={"mean": _plain_mean}),
             "The pads take part twice: words attend to them, and they are in the mean. Both need `ids != PAD`.",
