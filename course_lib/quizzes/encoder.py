@@ -199,7 +199,7 @@ QUESTIONS = [
     ),
     Question(
         id="encoder.mean_over_pads",
-        text="A classifier passes the padding mask to every layer and then uses `hidden.mean(dim=1)`. The same sentence "
+        text="A classifier passes the padding mask to each layer and then uses `hidden.mean(dim=1)`. The same sentence "
         "gets one label in a batch of short sentences and another in a batch of long ones. Why?",
         options=[
             Option(
