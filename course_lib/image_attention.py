@@ -8,11 +8,12 @@ from course_lib.attention import scaled_dot_product_attention
 
 
 class ImageAttention(nn.Module):
-    """x + γ · W_o attention(W_q x, W_k x, W_v x) over all height × width positions.
+    """x + γ · attention over all pixels, in the shape of x; and the weights.
 
-    The projections are 1×1 convolutions: one linear map, the same for every pixel. γ starts at 0, so the block
-    starts as the identity and can be put into a network that already works. The second result holds the weights,
-    pixels in row-major order. Source: Zhang et al. 2019, section 3 (there without the 1 / √d_k).
+    The projections are 1×1 convolutions: one linear map, the same for every
+    pixel. γ starts at 0, so the block starts as the identity. The weights are
+    (batch, pixels, pixels), with the pixels in row-major order.
+    Source: Zhang et al. 2019, section 3 (there without the 1 / √d_k).
 
     >>> block = ImageAttention(channels=4, d_k=2)
     >>> x = torch.randn(1, 4, 3, 5)

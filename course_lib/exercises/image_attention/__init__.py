@@ -1,0 +1,1 @@
+"""Exercises of chapter 06, attention over images: one file each."""
