@@ -5,8 +5,8 @@
 Boards of 8 × 8 tiles. A tile has a frame in one of six colors, and a filling in one of six colors or none. Each empty
 tile is to be filled as the filled tile with the same frame is. A board shows one name (frame color) or three, each with
 one filled and three empty tiles. With three names, training leaves out all boards with filling = frame + 1, and the
-second test asks for such pairs alone. Fresh boards at every step, three seeds, 1,000 boards a test. About five minutes on
-one core.
+second test asks for such pairs alone. Fresh boards at every step, three seeds, 1,000 boards a test. About five minutes
+on one core.
 """
 
 import sys
