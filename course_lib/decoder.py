@@ -11,13 +11,15 @@ from course_lib.multi_head import MultiHeadAttention
 class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention, feed-forward.
 
-    `tgt_mask` (causal, and pads as keys) is for the self-attention; `src_mask` hides the source's pads from the
-    cross-attention, whose queries come from the target, keys and values from `memory`, the encoder's output.
+    `tgt_mask` (causal, and pads as keys) is for the self-attention; `src_mask`
+    hides the source's pads from the cross-attention, whose queries come from
+    the target, keys and values from `memory`, the encoder's output.
     Source: Vaswani et al. 2017, section 3.1.
 
     >>> import torch
     >>> layer = DecoderLayer(d_model=4, n_heads=2, d_ff=16)
-    >>> layer(torch.randn(1, 5, 4), memory=torch.randn(1, 3, 4)).shape
+    >>> x, memory = torch.randn(1, 5, 4), torch.randn(1, 3, 4)
+    >>> layer(x, memory).shape
     torch.Size([1, 5, 4])
     """
 
@@ -49,13 +51,15 @@ class DecoderLayer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """`n_layers` decoder layers with weights of their own; a pre-norm stack ends with one more norm.
+    """`n_layers` decoder layers, each with weights of its own.
 
-    The other arguments are those of `DecoderLayer`.
+    A pre-norm stack ends with one more norm. The other arguments are those of
+    `DecoderLayer`.
 
     >>> import torch
     >>> decoder = Decoder(n_layers=2, d_model=4, n_heads=2, d_ff=16)
-    >>> decoder(torch.randn(1, 5, 4), memory=torch.randn(1, 3, 4)).shape
+    >>> x, memory = torch.randn(1, 5, 4), torch.randn(1, 3, 4)
+    >>> decoder(x, memory).shape
     torch.Size([1, 5, 4])
     """
 
