@@ -128,6 +128,19 @@ def test_page_is_quiet_and_asks_no_other_host(book, visit, name):
     assert weight <= FIRST_VISIT, f"a first visit loads {weight:,} bytes"
 
 
+COLORS = ["color-contrast", "link-in-text-block"]
+# Contrast is slow to compute, and code is most of a page: of listings with the same kinds of tokens, one is enough.
+MARK_REPEATED_LISTINGS = """() => {
+    const seen = new Set();
+    for (const listing of document.querySelectorAll('.highlight')) {
+        const where = listing.closest('.cell_output') ? 'output' : listing.closest('.cell_input') ? 'input' : 'text';
+        const kinds = [...listing.querySelectorAll('span')].map(token => where + token.className).concat(where);
+        listing.toggleAttribute('data-repeated', kinds.every(kind => seen.has(kind)));
+        kinds.forEach(kind => seen.add(kind));
+    }
+}"""
+
+
 @each_page
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_page_has_no_barrier(book, visit, name, scheme):
@@ -136,10 +149,10 @@ def test_page_has_no_barrier(book, visit, name, scheme):
     assert page.evaluate("document.documentElement.dataset.theme") == scheme
     unfolded(page)
     assert page.evaluate("document.getAnimations().length") == 0, "moves, although the reader asked for less motion"
-    options = {"resultTypes": ["violations"]}
-    if scheme == "dark":
-        options["runOnly"] = ["color-contrast", "link-in-text-block"]
-    found = Axe().run(page, options=options).response["violations"]
+    page.evaluate(MARK_REPEATED_LISTINGS)
+    found = violations(page, {"exclude": [["[data-repeated]"]]}, runOnly=COLORS)
+    if scheme == "light":
+        found += violations(page, rules={rule: {"enabled": False} for rule in COLORS})
     grave = [
         f"{one['id']}: {one['help']}: {node['target']}"
         for one in found
@@ -147,6 +160,20 @@ def test_page_has_no_barrier(book, visit, name, scheme):
         for node in one["nodes"]
     ]
     assert grave == []
+
+
+def violations(page, context=None, **options) -> list[dict]:
+    return Axe().run(page, context, {"resultTypes": ["violations"], **options}).response["violations"]
+
+
+def test_a_barrier_in_a_repeated_listing_is_found_in_the_first(visit, tmp_path):
+    """Fixture: a keyword too pale to read, in two listings that are alike; the second one alone is left out."""
+    listing = '<div class="cell_input"><div class="highlight"><pre><span class="k" style="color:#ddd">def</span>'
+    (tmp_path / "page.html").write_text(f"<html lang=en><title>t</title><main>{(listing + '</pre></div></div>') * 2}")
+    page = visit().open(tmp_path / "page.html")
+    page.evaluate(MARK_REPEATED_LISTINGS)
+    (found,) = violations(page, {"exclude": [["[data-repeated]"]]}, runOnly=COLORS)
+    assert (found["id"], len(found["nodes"])) == ("color-contrast", 1)
 
 
 @each_page
