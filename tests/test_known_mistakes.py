@@ -85,6 +85,11 @@ def test_few_mistakes_are_left_outside():
     assert sum("outside" in known for known in KNOWN) <= 5
 
 
+def test_the_section_of_a_pitfall_measures_something():
+    sections = [f"section:{row['chapter']}#{row['section']}" for row in pitfalls.rows() if "section" in row]
+    assert [wrong for section in sections if (wrong := wrong_place(section))] == []
+
+
 @pytest.mark.parametrize(
     ("place", "words"),
     [
