@@ -9,7 +9,7 @@ from course_lib.exercises.positional_encoding._clocks import words
 
 
 def add_positions(x, table, offset=0):
-    """x (batch, n, d_model) plus the rows offset … offset + n − 1 of the table (n_positions, d_model).
+    """x (batch, n, d_model) plus rows offset … offset + n − 1 of the table.
 
     >>> table = torch.tensor([[0.0], [10.0], [20.0], [30.0]])
     >>> add_positions(torch.tensor([[[1.0], [2.0]]]), table, offset=1)

@@ -9,7 +9,7 @@ from course_lib.exercises.positional_encoding._clocks import by_log10, pairs, pl
 
 
 def angles(n_positions, d_model):
-    """How far the hand of clock i has turned at position p: p / 10000^(2i / d_model), for d_model / 2 clocks.
+    """How far clock i has turned at position p: p / 10000^(2i / d_model).
 
     >>> angles(n_positions=3, d_model=4)
     tensor([[0.0000, 0.0000],

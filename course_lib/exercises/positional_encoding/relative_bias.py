@@ -7,9 +7,10 @@ from course_lib.exercises.inputs import counting
 
 
 def relative_bias(n, table):
-    """A table (n, n) to add to the scores: entry (i, j) depends on the distance j − i alone.
+    """A table (n, n) for the scores: entry (i, j) depends on j − i alone.
 
-    `table` holds 2c + 1 numbers, for the distances −c … c; what is farther away counts as −c or c.
+    `table` holds 2c + 1 numbers, for the distances −c … c; what is farther
+    away counts as −c or c.
 
     >>> relative_bias(3, torch.tensor([-1.0, 0.0, 1.0]))
     tensor([[ 0.,  1.,  1.],

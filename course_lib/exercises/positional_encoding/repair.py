@@ -12,7 +12,7 @@ from course_lib.positional_encoding import sinusoidal_encoding
 
 
 def embed(ids, words, max_len=50):
-    """√d_model times the words' vectors (vocab_size, d_model), plus sinusoidal positions; ids (batch, n)."""
+    """√d_model times the words' vectors, plus sinusoidal positions."""
     d = words.shape[1]
     x = words[ids] * math.sqrt(d)
     position = torch.arange(max_len)[:, None, None]

@@ -10,7 +10,7 @@ from course_lib.positional_encoding import sinusoidal_encoding
 
 
 def shift(distance, d_model):
-    """The matrix (d_model, d_model) that moves every row of the table: PE[p] @ shift(r, d) = PE[p + r].
+    """The matrix that moves every row: PE[p] @ shift(r, d) = PE[p + r].
 
     >>> pe = sinusoidal_encoding(10, 4)
     >>> torch.allclose(pe[2] @ shift(5, 4), pe[7], atol=1e-6)
