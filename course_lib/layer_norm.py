@@ -13,14 +13,16 @@ def layer_norm(
     bias: Float[Tensor, " d_model"],
     eps: float = 1e-5,
 ) -> Float[Tensor, "*shape d_model"]:
-    """gain · (x − mean) / √(variance + eps) + bias, with mean and variance over the features of one token.
+    """gain · (x − mean) / √(variance + eps) + bias, for each token by itself.
 
-    The variance is the biased one (÷ d_model), and eps stands inside the root. Half-precision numbers are normalized
-    in single precision: the square of 256 is already too large for float16.
-    Source: Ba, Kiros and Hinton 2016, equations 3 and 4.
+    Mean and variance run over the features. The variance divides by d_model, and
+    eps stands under the root. Half-precision numbers are normalized in single
+    precision, because the square of 256 is already too large for float16.
+    Source: Ba, Kiros, and Hinton 2016, equations 3 and 4.
 
-    >>> layer_norm(torch.tensor([1.0, 3.0]), gain=torch.tensor([1.0, 1.0]), bias=torch.tensor([0.0, 5.0]))
-    tensor([-1.0000,  6.0000])
+    >>> one, zero = torch.ones(4), torch.zeros(4)
+    >>> layer_norm(torch.tensor([4.0, 4.0, 0.0, 0.0]), gain=one, bias=zero)
+    tensor([ 1.0000,  1.0000, -1.0000, -1.0000])
     """
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     mean = wide.mean(dim=-1, keepdim=True)
@@ -47,14 +49,17 @@ class LayerNorm(nn.Module):
 
 
 class Residual(nn.Module):
-    """A sublayer with a way around it: x + f(x), normalized after the sum (post-norm) or before f (pre-norm).
+    """A sublayer with a way around it: x + f(x), and a norm.
 
-    The paper's is post-norm. Pre-norm leaves the stream itself untouched, so a stack of it needs one last norm.
-    Dropout acts on what f returns, never on the sum.
-    Source: Vaswani et al. 2017, sections 3.1 and 5.4 (post-norm); Xiong et al. 2020 (pre-norm).
+    The norm follows the sum (post-norm, as in the paper) or precedes f (pre-norm).
+    Pre-norm leaves the stream itself untouched, so a stack of it needs one last
+    norm. Dropout acts on what f returns, never on the sum.
+    Source: Vaswani et al. 2017, sections 3.1 and 5.4 (post-norm);
+    Xiong et al. 2020 (pre-norm).
 
     >>> residual = Residual(d_model=2, dropout=0.0, norm_first=True)
-    >>> residual(torch.tensor([[1.0, 3.0]]), lambda y: 10 * y)    # 10 · (−1, 1) is added to the stream
+    >>> x = torch.tensor([[1.0, 3.0]])
+    >>> residual(x, lambda y: 10 * y)    # 10 · (−1, 1) is added to the stream
     tensor([[-9.0000, 13.0000]], grad_fn=<AddBackward0>)
     """
 

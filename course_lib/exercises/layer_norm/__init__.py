@@ -1,0 +1,1 @@
+"""Exercises of chapter 08, layer normalization: one file each."""
