@@ -15,9 +15,9 @@ def layer_norm(
 ) -> Float[Tensor, "*shape d_model"]:
     """gain · (x − mean) / √(variance + eps) + bias, for each token by itself.
 
-    Mean and variance run over the features. The variance divides by d_model, and
-    eps stands under the root. Half-precision numbers are normalized in single
-    precision, because the square of 256 is already too large for float16.
+    Mean and variance run over the features. The variance divides by d_model,
+    and eps stands under the root. Half-precision numbers are normalized in
+    single precision: the square of 256 is already too large for float16.
     Source: Ba, Kiros, and Hinton 2016, equations 3 and 4.
 
     >>> one, zero = torch.ones(4), torch.zeros(4)
@@ -51,9 +51,9 @@ class LayerNorm(nn.Module):
 class Residual(nn.Module):
     """A sublayer with a way around it: x + f(x), and a norm.
 
-    The norm follows the sum (post-norm, as in the paper) or precedes f (pre-norm).
-    Pre-norm leaves the stream itself untouched, so a stack of it needs one last
-    norm. Dropout acts on what f returns, never on the sum.
+    The norm follows the sum (post-norm, as in the paper), or it precedes f
+    (pre-norm). Pre-norm leaves the stream itself untouched, so a stack of it
+    needs one last norm. Dropout acts on what f returns, never on the sum.
     Source: Vaswani et al. 2017, sections 3.1 and 5.4 (post-norm);
     Xiong et al. 2020 (pre-norm).
 

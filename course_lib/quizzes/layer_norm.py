@@ -5,7 +5,7 @@ from torch.nn import functional as F
 
 from course_lib.quizzes.engine import Option, Question
 
-TOKEN = torch.tensor([1.0, 1.0, 5.0, 5.0])
+TOKEN = torch.tensor([0.0, 0.0, 6.0, 6.0])
 
 
 def _row(numbers):
@@ -64,9 +64,9 @@ QUESTIONS = [
     ),
     Question(
         id="layer_norm.by_hand",
-        text="What is the layer norm of the token (1, 1, 5, 5), with gain 1, bias 0, and a tiny ε?",
+        text="What is the layer norm of the token (0, 0, 6, 6), with gain 1, bias 0, and a tiny ε?",
         options=[
-            Option(_row(NORMALIZED), True, "The mean is 3 and the variance (4 + 4 + 4 + 4) / 4 = 4, so its root is 2."),
+            Option(_row(NORMALIZED), True, "The mean is 3 and the variance (9 + 9 + 9 + 9) / 4 = 9, so its root is 3."),
             Option(
                 _row(F.normalize(TOKEN - 3, dim=0)),
                 False,
@@ -79,9 +79,9 @@ QUESTIONS = [
                 "Here the variance was divided by d − 1 = 3, as PyTorch's `std` does unless told otherwise.",
             ),
             Option(
-                _row((TOKEN - 3) / 4),
+                _row((TOKEN - 3) / 9),
                 False,
-                "This is divided by the variance, 4. The root is missing.",
+                "This is divided by the variance, 9. The root is missing.",
             ),
         ],
     ),
@@ -244,7 +244,7 @@ QUESTIONS = [
     Question(
         id="layer_norm.without_norm",
         text="Which of these stacks of six layers, with Xavier's weights, learned this chapter's task in 150 updates "
-        "at some rate? (several may be right)",
+        "at some rate?",
         many=True,
         options=[
             Option(
@@ -265,7 +265,7 @@ QUESTIONS = [
             Option(
                 "post-norm",
                 False,
-                "It needs more updates: after 700 it had learned the task as well.",
+                "After 150 updates it was still on a plateau, at a loss near 1.7. It needs more of them.",
             ),
         ],
     ),
