@@ -14,13 +14,15 @@ from course_lib.positional_encoding import InputEmbedding, LearnedPositions, Sin
 
 @dataclass(frozen=True)
 class TransformerConfig:
-    """Everything that decides the shape of a `Transformer`; the defaults are the paper's base model.
+    """Everything that decides the shape of a `Transformer`.
 
-    `positions` is "sinusoidal" or "learned" (then `max_len` is the longest sequence); `tied` lets source embedding,
-    target embedding and output layer share one matrix. Source: Vaswani et al. 2017, table 3 and section 3.4.
+    The defaults are the paper's base model. `positions` is "sinusoidal" or
+    "learned" (then `max_len` is the longest sequence); `tied` lets source
+    embedding, target embedding, and output layer share one matrix.
+    Source: Vaswani et al. 2017, table 3 and section 3.4.
 
-    >>> TransformerConfig(vocab_size=100, d_model=64, n_heads=4, d_ff=128, n_layers=2).d_model
-    64
+    >>> TransformerConfig(vocab_size=100, d_model=64).n_heads
+    8
     """
 
     vocab_size: int
@@ -42,9 +44,10 @@ class TransformerConfig:
 
 
 def parameter_count(config: TransformerConfig) -> int:
-    """How many numbers a `Transformer` of this configuration trains, by formula.
+    """How many numbers a `Transformer` of this configuration trains.
 
-    For the base model the paper's table 3 gives 65 million, rounded, with a vocabulary of "about 37000".
+    For the base model the paper's table 3 gives 65 million, rounded, with a
+    vocabulary of "about 37000".
 
     >>> parameter_count(TransformerConfig.base())
     63082496
@@ -62,12 +65,13 @@ def parameter_count(config: TransformerConfig) -> int:
 
 
 class Transformer(nn.Module):
-    """Source ids and target ids in, a score for every word of the vocabulary at every target position out.
+    """Source ids and target ids in, a score for every word at every target
+    position out.
 
-    Sizes of `config` that do not fit together raise ValueError, ids outside the vocabulary too.
-    Source: Vaswani et al. 2017, figure 1.
+    ValueError when the sizes of `config` do not fit together, and for ids
+    outside the vocabulary. Source: Vaswani et al. 2017, figure 1.
 
-    >>> config = TransformerConfig(vocab_size=11, d_model=8, n_heads=2, d_ff=16, n_layers=2)
+    >>> config = TransformerConfig(11, d_model=8, n_heads=2, n_layers=2)
     >>> model = Transformer(config)
     >>> src, tgt_in = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 8, 9]])
     >>> model(src, tgt_in).shape
@@ -96,7 +100,7 @@ class Transformer(nn.Module):
         memory: Float[Tensor, "batch src_len d_model"],
         src_mask: Bool[Tensor, "batch 1 1 src_len"],
     ) -> Float[Tensor, "batch tgt_len d_model"]:
-        """The vectors from which `output` predicts the word after each target position."""
+        """The vectors from which `output` predicts the next words."""
         tgt_mask = padding_mask(tgt_in) & causal_mask(tgt_in.shape[1]).to(tgt_in.device)
         return self.decoder(self.tgt_embedding(tgt_in), memory, tgt_mask, src_mask)
 
@@ -106,13 +110,16 @@ class Transformer(nn.Module):
         return self.output(self.decode(tgt_in, self.encode(src), padding_mask(src)))
 
     def start(self, src: Int[Tensor, "batch src_len"]) -> "PrefixState":
-        """The state of a search before its first step: nothing written, one beam per sentence."""
+        """The state of a search before its first step, one beam a sentence."""
         return PrefixState(self.encode(src), padding_mask(src), src.new_empty(len(src), 1, 0))
 
     def step(
         self, tokens: Int[Tensor, "batch beam"], state: "PrefixState"
     ) -> tuple[Float[Tensor, "batch beam vocab_size"], "PrefixState"]:
-        """Write one token per beam, score what may follow. Runs the decoder on all that is written so far."""
+        """Write one token per beam, and score what may follow.
+
+        Runs the decoder on all that is written so far.
+        """
         state = replace(state, tokens=torch.cat([state.tokens, tokens[..., None]], dim=-1))
         beam = tokens.shape[1]
         memory = state.memory.repeat_interleave(beam, dim=0)
@@ -162,14 +169,15 @@ def make_embedding(config: TransformerConfig) -> InputEmbedding:
 
 
 def initialize(module: nn.Module) -> None:
-    """Linear layers start with Xavier's uniform weights and zero biases; embeddings keep their own start.
+    """Xavier's uniform weights and zero biases for a linear layer.
 
-    Source: Glorot and Bengio 2010, equation 16. The paper does not say how its weights start.
+    Embeddings keep their own start. Source: Glorot and Bengio 2010, equation
+    16. The Transformer's paper does not say how its weights start.
 
     >>> linear = nn.Linear(3, 5)
     >>> initialize(linear)
-    >>> bool(linear.weight.abs().max() <= (6 / (3 + 5)) ** 0.5), linear.bias.sum().item()
-    (True, 0.0)
+    >>> bool(linear.weight.abs().max() <= (6 / (3 + 5)) ** 0.5)
+    True
     """
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)

@@ -11,7 +11,10 @@ from tools.gates.reading import syntax_tree
 Definition = ast.FunctionDef | ast.ClassDef
 
 # Public definitions that their chapter does not show, each with the reason.
-NOT_SHOWN: dict[str, str] = {}
+NOT_SHOWN: dict[str, str] = {
+    "transformer.PrefixState": "what a search remembers: chapter 15",
+    "transformer.make_embedding": "chooses between two embeddings of chapter 07",
+}
 
 
 def definitions(source: str) -> dict[str, Definition]:

@@ -1,0 +1,1 @@
+"""Exercises of chapter 11, the Transformer: one file each."""
