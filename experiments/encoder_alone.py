@@ -4,7 +4,7 @@
 
 Every pair of a word and a position has a label, drawn at random: all that is needed stands in the token itself. A
 token's vector is the sum of two learned vectors, one for the word and one for the position. The label is read from the
-stream by one linear layer. About five minutes on one core.
+stream by one linear layer. About a minute on one core.
 """
 
 from collections.abc import Callable
