@@ -56,10 +56,10 @@ def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray | float
     return softmax(q @ k.T / np.sqrt(q.shape[-1]) + m) @ v
 
 
-def norm(x: np.ndarray, g: np.ndarray, b: np.ndarray, epsilon: float) -> np.ndarray:
+def norm(x: np.ndarray, gain: np.ndarray, b: np.ndarray, epsilon: float) -> np.ndarray:
     mu = x.mean(axis=-1, keepdims=True)
     variance = ((x - mu) ** 2).mean(axis=-1, keepdims=True)
-    return g * (x - mu) / np.sqrt(variance + epsilon) + b
+    return gain * (x - mu) / np.sqrt(variance + epsilon) + b
 
 
 def multi_head(layer: MultiHeadAttention, q: np.ndarray, k: np.ndarray, v: np.ndarray, m: np.ndarray | float = 0.0):
