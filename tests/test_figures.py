@@ -27,6 +27,7 @@ from course_lib.figures import (
     explore,
     heatmap,
     heatmaps,
+    lines,
     new_figure,
     show,
 )
@@ -193,6 +194,14 @@ def test_text_stays_text_and_formulas_become_outlines():
     assert "sqrt" not in html
     assert "√" not in words(html)
     assert re.search(r"<tspan [^>]*>1(</tspan><tspan [^>]*>)?0</tspan>", html), "powers of ten stay text"
+
+
+def test_long_exponents_stay_in_their_text():
+    """A browser drops a group that stands in a text: 10⁻¹⁵ would be shown as 10."""
+    figure = lines([0, 1], [1, 1e-15], ylog=True, alt="Powers of ten.")
+    texts = re.findall(r"<text.*?</text>", figure._repr_html_())
+    assert not any("<g" in text for text in texts)
+    assert "10−15" in [re.sub("<[^>]*>", "", text) for text in texts]
 
 
 def test_words_stand_in_where_scripts_and_styles_are_taken_out():

@@ -127,7 +127,7 @@ def _shorten(text: str, decimals: int) -> str:
 
 
 def _share(nodes: list[Node]) -> list[Node]:
-    """Neighbors with equal inherited attributes move into one `<g>` that carries them."""
+    """Neighbors with equal inherited attributes move into one `<g>` that carries them; in a text, into a `<tspan>`."""
 
     def look(node: Node):
         name, attributes, _, _ = node
@@ -144,7 +144,7 @@ def _share(nodes: list[Node]) -> list[Node]:
             (name, {key: value for key, value in attributes.items() if key not in carried}, text, children)
             for name, attributes, text, children in members
         ]
-        shared.append(("g", carried, "", bare))
+        shared.append(("tspan" if members[0][0] == "tspan" else "g", carried, "", bare))
     return shared
 
 
