@@ -184,8 +184,8 @@ QUESTIONS = [
             Option(
                 "which frames go with which colors: a table with an entry for each pair",
                 True,
-                "The layers behind the mean learned to read each pair of training from it, one by one. A new pair has no "
-                "entry.",
+                "The layers behind the mean learned to read each pair of training from it, one by one. A "
+                "new pair has no entry.",
             ),
             Option(
                 "the boards of the training by heart",
