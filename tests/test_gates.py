@@ -315,6 +315,12 @@ BROKEN = {
 }
 
 
+def test_a_chapter_may_cite_pages_of_others(tmp_path):
+    path = written(tmp_path, swap("Inline `code`", "https://someone.github.io/2019/recipe/"))
+    path.write_text(path.read_text("utf-8").replace(URL, ""), "utf-8")
+    assert links.one_address([path], "") == []
+
+
 def written(folder: Path, edit=None) -> Path:
     """The sample chapter as a file, after the edit."""
     nb = from_text(SAMPLE)

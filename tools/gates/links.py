@@ -10,7 +10,7 @@ import nbformat
 from tools.form import read
 from tools.gates.reading import Part, anchor, markdown_parts, parts
 
-# What only a published course has: pip finds it, Colab opens it, Pages shows it.
+# What only a published course has: pip finds it, Colab opens it, Pages shows it. Chapters cite pages of others.
 OWN = re.compile(r"git\+https?://[\w./-]+|colab\.research\.google\.com/github/[\w./-]+|[\w-]+\.github\.io/[\w-]+")
 SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:|^//", re.IGNORECASE)
 
@@ -59,6 +59,7 @@ def one_address(paths: Iterable[Path], url: str) -> list[str]:
             f"{path.name} names {place}, but the course has no address: run make address URL=none"
             for path in paths
             for place in sorted(set(OWN.findall(path.read_text(encoding="utf-8"))))
+            if not (path.suffix == ".ipynb" and ".github.io/" in place)
         ]
     repository = url.removeprefix("https://github.com/")
     owner, name = repository.split("/")
