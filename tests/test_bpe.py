@@ -114,6 +114,39 @@ def test_fast_training_and_encoding_equal_the_plain_forms(frequencies, n_merges)
         assert tuple(tokenizer.tokens(tokenizer.encode(word))) == apply_merges(word, tokenizer.merges)
 
 
+@st.composite
+def any_merges(draw):
+    """Merges whose parts exist, in any order, some of them twice: most such lists come from no training."""
+    tokens = ["a", "b", "c", "a</w>", "b</w>", "c</w>"]
+    merges = []
+    for _merge in range(draw(st.integers(0, 12))):
+        left = draw(st.sampled_from([token for token in tokens if not token.endswith(MARK)]))
+        merges.append((left, draw(st.sampled_from(tokens))))
+        tokens.append("".join(merges[-1]))
+    return draw(st.permutations(merges))
+
+
+@given(any_merges(), st.text("abc", min_size=1, max_size=12))
+@settings(max_examples=400)
+def test_encoding_equals_the_plain_form_for_every_list_of_merges(merges, word):
+    base = BPE.train(["a b c abc bca cab"], 0)
+    vocab = dict(base.vocab)
+    for pair in merges:
+        vocab.setdefault("".join(pair), 4 + len(vocab))
+    tokenizer = BPE(vocab, merges)
+    expected = apply_merges(word, merges)
+    assert tuple(tokenizer.tokens(tokenizer.encode(word))) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("course_lib.bpe.fast.LONG", 0)
+        long = BPE(vocab, merges)
+        assert tuple(long.tokens(long.encode(word))) == expected
+
+
+def test_merges_in_an_order_that_no_training_gives():
+    assert apply_merges("abc", [("ab", "c</w>"), ("a", "b")]) == ("abc</w>",)  # one pass in order would stop at ab
+    assert apply_merges("abab", [("ab", "a"), ("a", "b")]) == ("aba", "b</w>")  # each join may open a lower rank
+
+
 def test_fast_training_equals_the_plain_form_on_the_course(course_texts, characters):
     frequencies = Counter(word for text in course_texts for word in text.split(" "))
     assert characters.merges[:60] == train_bpe(frequencies, 60)

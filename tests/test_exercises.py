@@ -158,12 +158,14 @@ def test_handing_back_an_input_fails(exercise):
 @each_exercise
 def test_wrong_dtype_fails(exercise):
     assert_refused(check(exercise.id, changed(exercise, through(lambda t: as_tensor(t).double() * 1j))))
-    assert_refused(check(exercise.id, changed(exercise, through(str))))
+    if not isinstance(_first_answer(exercise), str):  # the text of a text is the same
+        assert_refused(check(exercise.id, changed(exercise, through(str))))
 
 
 @each_exercise
 def test_whole_numbers_fail_where_fractions_are_expected(exercise):
-    if any(t.is_floating_point() for t in map(as_tensor, _flat(_first_answer(exercise)))):
+    numbers = [t for t in map(as_tensor, _flat(_first_answer(exercise))) if t is not None]
+    if any(t.is_floating_point() for t in numbers):
         assert_refused(check(exercise.id, changed(exercise, through(lambda t: as_tensor(t).long()))))
 
 
@@ -199,17 +201,18 @@ def test_endless_loop_is_stopped(exercise):
 
 @each_exercise
 def test_changing_an_input_fails(exercise):
+    takes_tensors = any(isinstance(v, torch.Tensor) for c in exercise.cases() for v in (*c.args, *c.kwargs.values()))
+
     def changes(*args, **kwargs):
         answer = exercise.reference(*args, **kwargs)
-        if isinstance(answer, nn.Module):
-            return answer  # it is given sizes, and they cannot be changed
+        if not takes_tensors:
+            return answer  # sizes, words: they cannot be changed in place
         answer = through(lambda t: as_tensor(t).clone())(answer)
         for value in (*args, *kwargs.values()):
             if isinstance(value, torch.Tensor) and value.numel():
                 value.fill_(0)
         return answer
 
-    takes_tensors = any(isinstance(v, torch.Tensor) for c in exercise.cases() for v in (*c.args, *c.kwargs.values()))
     result = check(exercise.id, changes)
     if takes_tensors:
         assert_refused(result, "changes-input")

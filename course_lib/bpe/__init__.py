@@ -29,7 +29,9 @@ def word_symbols(word: str) -> Symbols:
 
 
 def pair_counts(words: dict[Symbols, int]) -> Counter[Pair]:
-    """How often each pair of neighbors occurs, overlapping pairs too: `words` maps a word's symbols to its frequency.
+    """How often each pair of neighbors occurs, overlapping pairs too.
+
+    `words` maps the symbols of each word to its frequency.
 
     >>> pair_counts({("l", "o", "w</w>"): 5, ("l", "o", "g</w>"): 2})[("l", "o")]
     7
@@ -56,13 +58,14 @@ def merge(symbols: Symbols, pair: Pair) -> Symbols:
 
 
 def train_bpe(frequencies: dict[str, int], n_merges: int) -> list[Pair]:
-    """Merge the commonest pair, `n_merges` times: the merges in the order in which they were learned.
+    """Merge the commonest pair, `n_merges` times; returns the merges in order.
 
-    Of equally common pairs, the one whose symbols are older comes first: letters in alphabetical order, letters at the
-    end of a word after those, then what earlier merges made. The first symbol decides, then the second.
+    Of equally common pairs, the one whose symbols are older comes first:
+    letters in alphabetical order, letters at the end of a word after those,
+    then what earlier merges made. The first symbol decides, then the second.
 
-    >>> train_bpe({"low": 5, "lower": 2, "newest": 6, "widest": 3}, n_merges=4)
-    [('e', 's'), ('es', 't</w>'), ('l', 'o'), ('e', 'w')]
+    >>> train_bpe({"low": 5, "lower": 2, "newest": 6, "widest": 3}, 3)
+    [('e', 's'), ('es', 't</w>'), ('l', 'o')]
     """
     words = {word_symbols(word): frequency for word, frequency in frequencies.items()}
     alphabet = {symbol for symbols in words for symbol in symbols}
@@ -77,15 +80,24 @@ def train_bpe(frequencies: dict[str, int], n_merges: int) -> list[Pair]:
 
 
 def apply_merges(word: str, merges: Sequence[Pair]) -> Symbols:
-    """Encode a word: all merges, in the order of their rank.
+    """Encode a word: join the pair of lowest rank, again and again.
 
-    >>> apply_merges("lowest", [("e", "s"), ("es", "t</w>"), ("l", "o"), ("lo", "w")])
-    ('low', 'est</w>')
+    A merge's rank is its place in the list. Of equal pairs, the left one
+    comes first. This also holds for lists that no training would give.
+
+    >>> apply_merges("lowest", [("e", "s"), ("es", "t</w>"), ("l", "o")])
+    ('lo', 'w', 'est</w>')
     """
+    ranks = {pair: rank for rank, pair in reversed([*enumerate(merges)])}
     symbols = word_symbols(word)
-    for pair in merges:
-        symbols = merge(symbols, pair)
-    return symbols
+    while True:
+        pairs = enumerate(pairwise(symbols))
+        found = [(ranks[pair], i) for i, pair in pairs if pair in ranks]
+        if not found:
+            return symbols
+        _rank, i = min(found)
+        joined = symbols[i] + symbols[i + 1]
+        symbols = (*symbols[:i], joined, *symbols[i + 2 :])
 
 
 class BPE(Subwords):

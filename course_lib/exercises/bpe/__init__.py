@@ -1,0 +1,1 @@
+"""Exercises of chapter 12, byte-pair encoding."""

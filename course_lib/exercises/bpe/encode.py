@@ -1,0 +1,190 @@
+"""Exercise: encode a word."""
+
+from itertools import pairwise
+
+from course_lib.bpe import MARK, apply_merges, merge, train_bpe, word_symbols
+from course_lib.exercises.bpe._forms import CLASSIC, as_line
+from course_lib.exercises.engine import Convention, Exercise, Mistake, case
+
+
+def one_pass_in_order(word, merges):
+    symbols = word_symbols(word)
+    for pair in merges:
+        symbols = merge(symbols, pair)
+    return symbols
+
+
+def best_pair_everywhere(word, merges):
+    symbols, rank = word_symbols(word), {pair: i for i, pair in enumerate(merges)}
+    while pairs := [pair for pair in pairwise(symbols) if pair in rank]:
+        symbols = merge(symbols, min(pairs, key=rank.get))
+    return list(symbols)
+
+
+def in_place(word, merges):
+    symbols = [*word[:-1], word[-1] + "</w>"]
+    for left, right in merges:
+        i = 0
+        while i < len(symbols) - 1:
+            if symbols[i] == left and symbols[i + 1] == right:
+                symbols[i : i + 2] = [left + right]
+            i += 1
+    return symbols
+
+
+def _from(spell=word_symbols, order=list):
+    """One pass through the merges, spelled or ordered otherwise."""
+
+    def encode(word, merges):
+        symbols = spell(word)
+        for pair in order(merges):
+            symbols = merge(symbols, pair)
+        return symbols
+
+    return encode
+
+
+def _longest_match(word, merges):
+    symbols, tokens = word_symbols(word), {left + right for left, right in merges}
+    found, i = [], 0
+    while i < len(symbols):
+        ends = [j for j in range(len(symbols), i + 1, -1) if "".join(symbols[i:j]) in tokens]
+        end = ends[0] if ends else i + 1
+        found.append("".join(symbols[i:end]))
+        i = end
+    return found
+
+
+def _any_merge(word, merges, last=False):
+    """Join the leftmost (or the rightmost) pair that is any merge at all."""
+    symbols = word_symbols(word)
+    while places := [i for i, pair in enumerate(pairwise(symbols)) if pair in merges]:
+        i = places[-1 if last else 0]
+        symbols = (*symbols[:i], symbols[i] + symbols[i + 1], *symbols[i + 2 :])
+    return symbols
+
+
+def _one_place_each(word, merges):
+    symbols = word_symbols(word)
+    for pair in merges:
+        if pair in (pairs := list(pairwise(symbols))):
+            i = pairs.index(pair)
+            symbols = (*symbols[:i], symbols[i] + symbols[i + 1], *symbols[i + 2 :])
+    return symbols
+
+
+def _one_merge(word, merges):
+    for pair in merges:
+        if merge(word_symbols(word), pair) != word_symbols(word):
+            return merge(word_symbols(word), pair)
+    return word_symbols(word)
+
+
+def _stops_at_a_gap(word, merges):
+    symbols = word_symbols(word)
+    for pair in merges:
+        if pair not in pairwise(symbols):
+            break
+        symbols = merge(symbols, pair)
+    return symbols
+
+
+# Learned from words in which b c is commoner than a b.
+BORDERS = (("b", "c"), ("a", "b"), ("ab", "c</w>"), ("bc", "d</w>"))
+
+
+def _cases():
+    thirteen = train_bpe(CLASSIC, 13)
+    return [
+        case("lowest", thirteen[:5], about="a word never seen, five merges"),
+        case("lowest", [], about="no merges"),
+        case("low", thirteen, about="a word of the corpus"),
+        case("w", thirteen, about="a word of one letter"),
+        case("lowest", thirteen, about="all thirteen merges"),
+        case("newer", thirteen, about="another word never seen"),
+        case("lolow", thirteen, about="a pair twice in a word"),
+        case("esest", thirteen, about="a pair inside the word and at its end"),
+        case("abcd", list(BORDERS), about="two merges that want the same letter"),
+        case("abc", list(BORDERS), about="three letters, the last with its mark"),
+        case("abcx", [("b", "c"), ("a", "b"), ("a", "bc")], about="a long token made of a late pair"),
+        case("abcabcd", list(BORDERS), about="both in one word"),
+    ]
+
+
+EXERCISE = Exercise(
+    title="Encode a word",
+    task="Cut `word` into symbols: first its characters, the last one with the mark </w>, and then all merges by "
+    "their rank, the one that was learned first before the others. Return the symbols.",
+    reference=apply_merges,
+    call=as_line,
+    cases=_cases,
+    mistakes=(
+        Mistake(
+            "longest-match",
+            _longest_match,
+            "You take the longest token that fits, from the left. That gives real tokens, but other ones than "
+            "training had: rank decides, not length.",
+        ),
+        Mistake(
+            "from-the-left",
+            _any_merge,
+            "You join the leftmost pair that is any merge. Of all pairs in the word, the one that was learned first "
+            "comes first, wherever it stands.",
+        ),
+        Mistake(
+            "from-the-right",
+            lambda word, merges: _any_merge(word, merges, last=True),
+            "You join the rightmost pair that is any merge. Of all pairs in the word, the one that was learned first "
+            "comes first, wherever it stands.",
+        ),
+        Mistake(
+            "last-merge-first",
+            _from(order=reversed),
+            "The merges run from the last to the first. A later merge needs the symbols that earlier ones make.",
+        ),
+        Mistake(
+            "mark-forgotten",
+            _from(spell=tuple),
+            "The last character has no mark, so no merge at the end of a word fits. Begin with `word_symbols(word)`.",
+        ),
+        Convention(
+            "mark-of-its-own",
+            _from(spell=lambda word: (*word, MARK)),
+            "Valid where the mark is a symbol of its own. Here it belongs to the last character: t</w> is one symbol.",
+        ),
+        Mistake(
+            "one-place-each",
+            _one_place_each,
+            "Each merge joins one place only. A merge joins every occurrence of its pair, as in training.",
+        ),
+        Mistake(
+            "one-merge",
+            _one_merge,
+            "You stop after the first merge that fits. The later ones go on with the symbols that it made.",
+        ),
+        Mistake(
+            "stops-at-a-gap",
+            _stops_at_a_gap,
+            "You stop at the first merge that does not occur in the word. Later ones may still fit.",
+        ),
+        Mistake(
+            "no-merges",
+            lambda word, merges: word_symbols(word),
+            "These are the characters, and no merge was applied. Does the result of `merge` replace the symbols?",
+        ),
+        Mistake(
+            "one-string",
+            lambda word, merges: " ".join(apply_merges(word, merges)),
+            "The symbols are right, but they stand in one string. Return them as a tuple or a list.",
+        ),
+    ),
+    hints=(
+        "What did training do with each word, step by step? Encoding does the same again.",
+        "Begin with the characters, the last one marked. Take the merges in the order in which they were learned, and "
+        "join each of them everywhere.",
+        "`symbols = word_symbols(word)`, then `for pair in merges: symbols = merge(symbols, pair)`.",
+    ),
+    alternatives=(one_pass_in_order, best_pair_everywhere, in_place),
+    difficulty=2,
+    minutes=10,
+)
