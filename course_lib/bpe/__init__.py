@@ -33,7 +33,8 @@ def pair_counts(words: dict[Symbols, int]) -> Counter[Pair]:
 
     `words` maps the symbols of each word to its frequency.
 
-    >>> pair_counts({("l", "o", "w</w>"): 5, ("l", "o", "g</w>"): 2})[("l", "o")]
+    >>> counts = pair_counts({("l", "o", "w</w>"): 5, ("l", "o", "g</w>"): 2})
+    >>> counts["l", "o"]
     7
     """
     counts: Counter[Pair] = Counter()

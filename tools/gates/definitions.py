@@ -12,6 +12,7 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 # Public definitions that their chapter does not show, each with the reason.
 NOT_SHOWN: dict[str, str] = {
+    "bpe.BPE": "the same merges and tokens as the plain forms, but faster",
     "transformer.PrefixState": "what a search remembers: chapter 15",
     "transformer.make_embedding": "chooses between two embeddings of chapter 07",
 }

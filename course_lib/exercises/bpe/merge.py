@@ -78,9 +78,13 @@ def _pair_stays(symbols, pair):
     return merged
 
 
-def _cut(symbols, pair):
-    merged = list(merge(symbols, pair))
-    return merged if tuple(symbols[-2:]) == pair else merged[:-1]
+def _stops_one_early(symbols, pair):
+    merged, i = [], 0
+    while i < len(symbols) - 1:
+        width = 2 if symbols[i : i + 2] == pair else 1
+        merged.append("".join(symbols[i : i + width]))
+        i += width
+    return merged
 
 
 EXERCISE = Exercise(
@@ -143,7 +147,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "last-symbol-missing",
-            _cut,
+            _stops_one_early,
             "The last symbol is missing where it was not joined. It has no right neighbor, but it still belongs to "
             "the word.",
         ),
