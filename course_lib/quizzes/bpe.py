@@ -27,19 +27,18 @@ QUESTIONS = [
             Option(
                 _cut(apply_merges("lowest", train_bpe(CLASSIC, 13))),
                 True,
-                "The corpus has low only as a whole word, where its w carries the mark. So lo + w without the mark is "
-                "never common enough to be merged.",
+                "The corpus has low only as a whole word, where its w carries the mark.",
             ),
             Option(
                 "low | est</w>",
                 False,
-                "It looks natural, but low without a mark is no token: the tie at the end goes to other pairs.",
+                "It looks natural, but low without a mark is no token.",
             ),
             Option("lowest</w>", False, "No word of the corpus has these letters together, so no merge makes them."),
             Option(
                 _cut(word_symbols("lowest")),
                 False,
-                "These are the characters before any merge. Merges apply to every word that has their pairs.",
+                "These are the characters, before any merge.",
             ),
         ],
     ),
@@ -57,7 +56,7 @@ QUESTIONS = [
             Option(
                 "fewer than with 300 merges, but some of them",
                 False,
-                "The trend goes this way, but it goes to the very end: none.",
+                "The trend goes this way, and to its very end.",
             ),
             Option(
                 "about as many as with 300 merges, because the pieces are there",
@@ -67,7 +66,7 @@ QUESTIONS = [
             Option(
                 "more than with 300 merges, because sentences are shorter",
                 False,
-                "Shorter sentences help with known words. A new name needs pieces that were trained.",
+                "Shorter sentences help with known words only.",
             ),
         ],
     ),
@@ -118,7 +117,7 @@ QUESTIONS = [
             Option(
                 "so that no merge makes a token longer than the longest word",
                 False,
-                "Merges stay inside words because pairs are counted inside words, with a mark or without.",
+                "Pairs are counted inside words, with a mark or without.",
             ),
             Option(
                 "so that unknown characters can be told from known ones",
@@ -146,7 +145,7 @@ QUESTIONS = [
             Option(
                 "Model B, because words carry more meaning.",
                 False,
-                "It may well be B, but meaning is no argument: one has to add up the losses.",
+                "It may be B, but one has to add up the losses.",
             ),
             Option(
                 "Model A, because it has the smaller vocabulary, and fewer choices mean less uncertainty.",
@@ -169,7 +168,7 @@ QUESTIONS = [
             Option(
                 "The text has characters that the tokenizer has never seen.",
                 False,
-                "These become bytes, which are known ids. They would spoil their own words, not all of them.",
+                "These become bytes and would spoil their own words only.",
             ),
             Option(
                 "The merges were applied to sentences in another order.",
@@ -197,8 +196,7 @@ QUESTIONS = [
             Option(
                 "train the tokenizer with more merges",
                 False,
-                "The merges are made of syllables, and the file has none of them. More merges of the same text do "
-                "not help.",
+                "The merges are made of syllables, and the file has none.",
             ),
             Option(
                 "remove the mark at the end of each word",
@@ -208,7 +206,7 @@ QUESTIONS = [
             Option(
                 "replace unknown characters by <unk>",
                 False,
-                "The count falls, but then nothing of the text is left: all of its letters are unknown.",
+                "The count falls, but all letters are unknown, so no text is left.",
             ),
         ],
     ),
