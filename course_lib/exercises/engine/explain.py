@@ -23,6 +23,10 @@ _EXPLANATIONS = [
         "After a transpose the numbers no longer lie in order in memory, so `view` cannot regroup them: use `reshape`.",
     ),
     (r"shape '(.+?)' is invalid for input of size (\d+)", "{1} numbers cannot be arranged as {0}: multiply it out."),
+    (
+        r"Kernel size can't be greater than actual input size",
+        "The kernel is larger than the image: is the padding missing?",
+    ),
     (r"Dimension out of range", "That axis does not exist here: print the shape, and count from the end with -1, -2."),
     (
         r"(bitwise_not|~ \(operator\.invert\)|\"bitwise_and|unsupported operand type\(s\) for &)",

@@ -56,6 +56,16 @@ def _over_channels(x, w_q, w_k, w_v, w_o, gamma):
     return x + gamma * (w_o.T @ mixed[:, : w_o.shape[0]]).reshape(x.shape)
 
 
+def _still_tokens(*arguments):
+    return block(*arguments).flatten(2).mT
+
+
+def _tokens_mixed(x, w_q, w_k, w_v, w_o, gamma):
+    tokens = x.flatten(2).mT
+    mixed, _weights = scaled_dot_product_attention(tokens @ w_q, tokens @ w_k, tokens)
+    return x + gamma * mixed.mT.unflatten(2, x.shape[2:])
+
+
 def _column_by_column(tokens, x):
     return tokens.mT.unflatten(2, (x.shape[3], x.shape[2])).mT
 
@@ -163,7 +173,19 @@ EXERCISE = Exercise(
             "Your keys are the queries, so `w_k` makes no difference.",
         ),
         Mistake(
-            "tokens-added-to-values",
+            "values-not-projected",
+            _tokens_mixed,
+            "Attention mixes the tokens themselves, so `w_v` and `w_o` make no difference. It mixes the values, and "
+            "`w_o` leads back to the channels.",
+        ),
+        Mistake(
+            "tokens-returned",
+            _still_tokens,
+            "The numbers are right, but they are still tokens, (batch, height · width, channels). Exchange the last "
+            "two axes, and split the pixels into height and width.",
+        ),
+        Mistake(
+            "wrong-sign",
             attend(project=lambda t, w_q, w_k, w_v: (*keys(t, w_q, w_k, w_v)[:2], -(t @ w_v))),
             "What attention adds comes out with the wrong sign.",
         ),

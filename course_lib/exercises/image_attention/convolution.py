@@ -86,6 +86,15 @@ def _flat_wrap(x, weight, bias):
     return output.mT.unflatten(2, (height, width))
 
 
+def _not_centered(x, weight, bias):
+    """Table (i, j) looks i rows below and j columns to the right."""
+    return F.conv2d(F.pad(x, (0, 2, 0, 2)), weight, bias)
+
+
+def _border_repeated(x, weight, bias):
+    return F.conv2d(F.pad(x, (1, 1, 1, 1), mode="replicate"), weight, bias)
+
+
 def _one_kernel_for_all(x, weight, bias):
     neighbors = F.conv2d(x, torch.ones(x.shape[1], 1, 3, 3), padding=1, groups=x.shape[1])
     return torch.einsum("bchw,oc->bohw", neighbors, weight.mean(dim=(2, 3))) + bias[:, None, None]
@@ -132,6 +141,18 @@ EXERCISE = Exercise(
             _flat_wrap,
             "Your neighbors are found by the numbers of the pixels alone, so the end of a row runs on into the next "
             "row. Compare rows and columns.",
+        ),
+        Mistake(
+            "not-centered",
+            _not_centered,
+            "Your table (i, j) looks i rows below and j columns to the right. The middle of the kernel, (1, 1), is the "
+            "pixel itself: i − 1 and j − 1.",
+        ),
+        Mistake(
+            "border-repeated",
+            _border_repeated,
+            "At the border your pixels take the nearest pixel of the image for the neighbor that is missing. With zero "
+            "padding nothing comes from there: that row of the table is all 0.",
         ),
         Mistake(
             "bias-nine-times",

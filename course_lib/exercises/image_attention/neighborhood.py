@@ -63,6 +63,30 @@ def _flat_bands(height, width, radius):
     return torch.stack([(apart - step * width).abs() <= radius for step in range(radius + 1)]).any(dim=0)
 
 
+def _one_side(sign):
+    """Differences without `abs`: all rows and columns on the other side count as near."""
+
+    def mask(height, width, radius):
+        pixels = torch.arange(height * width)
+        row, column = (sign * place for place in (pixels // width, pixels % width))
+        return (row[:, None] - row <= radius) & (column[:, None] - column <= radius)
+
+    return mask
+
+
+def _negative_starts(height, width, radius):
+    """Slices whose start may be below 0, which Python counts from the end."""
+    mask = torch.zeros(height * width, height, width, dtype=torch.bool)
+    for i in range(height * width):
+        row, column = i // width, i % width
+        mask[i, row - radius : row + radius + 1, column - radius : column + radius + 1] = True
+    return mask.flatten(1)
+
+
+def _four_axes(height, width, radius):
+    return neighborhood(height, width, radius).view(height, width, height, width)
+
+
 def _wrapped(height, width, radius):
     pixels = torch.arange(height * width)
     row, column = pixels // width, pixels % width
@@ -144,6 +168,29 @@ EXERCISE = Exercise(
             "one-too-far",
             _near(limit=lambda far, radius: far <= radius + 1),
             "Your neighborhood is one pixel too large on each side.",
+        ),
+        *(
+            Mistake(
+                name,
+                _one_side(sign),
+                f"Your mask has no limit on one side: a pixel sees everything {side}. A difference may be negative, so "
+                "compare its size.",
+            )
+            for name, sign, side in (
+                ("open-below", 1, "below it and to its right"),
+                ("open-above", -1, "above it and to its left"),
+            )
+        ),
+        Mistake(
+            "negative-starts",
+            _negative_starts,
+            "Near the top and the left your pixels see too little: a slice that starts below 0 counts from the end. "
+            "Let it start at 0 at least.",
+        ),
+        Mistake(
+            "four-axes",
+            _four_axes,
+            "The booleans are right, but queries and keys have two axes each. Join height and width: (n, n).",
         ),
         Mistake(
             "wrapped-around",

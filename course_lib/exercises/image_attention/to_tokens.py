@@ -76,6 +76,11 @@ EXERCISE = Exercise(
             "All numbers of an image are in one row now. Join only height and width.",
         ),
         Mistake(
+            "first-image-alone",
+            lambda x: x[0].flatten(1).T,
+            "Only the first image of the batch comes back. The batch stays as the first axis.",
+        ),
+        Mistake(
             "rows-from-below",
             lambda x: x.flip(2).flatten(2).mT,
             "Your first token is the pixel at the bottom left. Token 0 is pixel (0, 0), the first of the first row.",
