@@ -417,6 +417,8 @@ def test_long_values_are_cut():
         (lambda: torch.ones(2, 3) @ torch.ones(2, 3), "2x3 meets 2x3"),
         (lambda: torch.ones(4, 2, 3) @ torch.ones(4, 2, 3), "Is a transpose missing?"),
         (lambda: torch.ones(2) + torch.ones(3), "sizes 2 and 3 on axis 0"),
+        (lambda: torch.ones(3).expand(2), "3 numbers cannot fill 2 places"),
+        (lambda: torch.nn.Conv2d(1, 1, 3)(torch.ones(1, 2, 2)), "is the padding missing?"),
         (lambda: torch.ones(2, 3).T.view(6), "use `reshape`"),
         (lambda: torch.ones(2, 3).view(7), "6 numbers cannot be arranged as [7]"),
         (lambda: ~torch.ones(2), "booleans"),

@@ -19,6 +19,10 @@ _EXPLANATIONS = [
         "The sizes {0} and {1} on axis {2} do not fit: they must be equal, or one of them 1. Print both shapes.",
     ),
     (
+        r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at .* (\d+)\.",
+        "On axis {2}, {1} numbers cannot fill {0} places: they must be as many, or one. Print both shapes.",
+    ),
+    (
         r"view size is not compatible",
         "After a transpose the numbers no longer lie in order in memory, so `view` cannot regroup them: use `reshape`.",
     ),

@@ -38,6 +38,12 @@ def sentence_by_sentence(x, table, offset=0):
     return torch.stack([torch.stack([v + table[offset + p] for p, v in enumerate(sentence)]) for sentence in x])
 
 
+def _inside_x(x, table, offset=0):
+    result = x.clone()
+    result[:, offset:] += table[offset : x.shape[1]]
+    return result
+
+
 def _of(rows):
     return lambda x, table, offset=0: x + rows(x, table, offset)
 
@@ -52,18 +58,14 @@ EXERCISE = Exercise(
         case(words(2, 4, 3, seed=2), words(7, 3, seed=3), about="two sentences"),
         case(words(2, 1, 3, seed=4), words(9, 3, seed=5), offset=5, about="one new token after five"),
         case(words(3, 3, 4, seed=6), words(10, 4, seed=7), offset=2, about="as many sentences as tokens"),
-        case(words(5, 2, 3, seed=8), words(6, 3, seed=9), offset=4, about="the last rows of the table"),
+        case(words(2, 2, 3, seed=8), words(6, 3, seed=9), offset=4, about="the last rows of the table"),
         case(words(4, 4, 4, seed=10), words(4, 4, seed=11), about="all sizes equal"),
         case(words(4, 6, 2, seed=12), words(6, 2, seed=13), 0, about="as many positions as the table has"),
     ],
     mistakes=(
         Mistake(
             "along-the-batch",
-            lambda x, table, offset=0: (
-                x + table[offset : offset + x.shape[0]][:, None]
-                if len(table) >= offset + x.shape[0]
-                else x + table[offset]
-            ),
+            _of(lambda x, table, offset: table[offset : offset + x.shape[0], None]),
             "All tokens of a sentence get the same row. The first axis of x counts sentences: which axis counts "
             "positions?",
         ),
@@ -115,6 +117,12 @@ EXERCISE = Exercise(
             "last-rows",
             _of(lambda x, table, offset: table[len(table) - x.shape[1] :]),
             "You add the last rows of the table, whatever the offset.",
+        ),
+        Mistake(
+            "offset-inside-x",
+            _inside_x,
+            "Your first `offset` tokens get no position. All tokens of x are new ones: the first of them stands at "
+            "position `offset`.",
         ),
         Mistake(
             "offset-added-as-a-number",

@@ -139,6 +139,23 @@ EXERCISE = Exercise(
             "Every row is the same: these are the speeds. Multiply them by the position.",
         ),
         Mistake(
+            "speeds-in-one-row",
+            lambda n_positions, d_model: speeds(d_model),
+            "These are the speeds, one for each clock. Multiply them by a column of positions.",
+        ),
+        Mistake(
+            "clocks-from-one",
+            _angles(lambda d: 10000.0 ** (-2 * (pairs(d) + 1) / d)),
+            "Your clocks are counted from 1, so the first is as slow as the second should be. Clock 0 turns by 1 "
+            "radian at each position.",
+        ),
+        Mistake(
+            "no-brackets",
+            lambda n_positions, d_model: places(n_positions) / 10000.0**2 * pairs(d_model) / d_model,
+            "The exponent comes out as 2 alone, because `**` is taken before `*` and `/`. Put brackets around "
+            "2i / d_model.",
+        ),
+        Mistake(
             "linear-speeds",
             _angles(lambda d: 1 - 2 * pairs(d) / d),
             "Your clocks slow down by the same amount from one to the next. They should slow down by the same "

@@ -61,13 +61,13 @@ _OPEN = {
 }
 
 
-def _embed(exponent=False, sines=False, batch=False, scale=True, first=0):
+def _embed(exponent=False, sines=False, batch=False, scale=True, first=0, power=2.0, odd=torch.cos):
     """The repaired listing with some of its bugs left in."""
 
     def embed(ids, words, max_len=50):
         d = words.shape[1]
-        angle = places(max_len, first) * speeds(d, exponent=4.0 if exponent else 2.0)
-        table = interleaved(angle.sin(), angle.sin() if sines else angle.cos(), d)
+        angle = places(max_len, first) * speeds(d, exponent=4.0 if exponent else power)
+        table = interleaved(angle.cos() if odd is torch.sin else angle.sin(), (torch.sin if sines else odd)(angle), d)
         x = words[ids] * (math.sqrt(d) if scale else 1.0)
         return x + (table[: ids.shape[0], None] if batch else table[: ids.shape[1]])
 
@@ -112,6 +112,22 @@ EXERCISE = Exercise(
             "scale-removed",
             _embed(scale=False),
             "All four are repaired, but the factor √d_model is gone. It was right.",
+        ),
+        Mistake(
+            "scale-on-all",
+            lambda ids, words, max_len=50: math.sqrt(words.shape[1]) * _embed(scale=False)(ids, words),
+            "The factor √d_model multiplies the positions as well. It belongs to the words alone, and there it was "
+            "right.",
+        ),
+        Mistake(
+            "sine-and-cosine-swapped",
+            _embed(odd=torch.sin),
+            "Sine and cosine have changed places now. The even channels hold the sine, and that was right.",
+        ),
+        Mistake(
+            "exponent-halved",
+            _embed(power=1.0),
+            "Your exponents are half as large now. Clock i needs 2i / d_model, and `torch.arange(0, d, 2)` is 2i.",
         ),
         Mistake(
             "starts-at-one",

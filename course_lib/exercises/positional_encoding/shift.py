@@ -78,6 +78,14 @@ def _one_step(distance, d_model):
     return _blocks(_right)(1, d_model)
 
 
+def _block_times_distance(distance, d_model):
+    return distance * _blocks(_right)(1, d_model)
+
+
+def _right_alone(distance, d_model):
+    return _blocks(_right)(max(distance, 0), d_model)
+
+
 def _largest_distance(distance, d_model):
     return _blocks(_right)(abs(distance), d_model)
 
@@ -124,11 +132,17 @@ EXERCISE = Exercise(
             "Your matrix has the cosines alone. The new sine also needs the old cosine: sin(a + b) = sin a cos b + "
             "cos a sin b.",
         ),
-        Mistake(
-            "sine-for-cosine",
-            _blocks(lambda s, c: [[s, -c], [c, s]]),
-            "Sine and cosine have changed places. With distance 0 the matrix must be the identity: cos 0 = 1 stands "
-            "on the diagonal.",
+        *(
+            Mistake(
+                name,
+                _blocks(block),
+                "Sine and cosine have changed places. With distance 0 the matrix must be the identity: cos 0 = 1 "
+                "stands on the diagonal.",
+            )
+            for name, block in (
+                ("sine-for-cosine", lambda s, c: [[s, -c], [c, s]]),
+                ("sine-for-cosine-turned", lambda s, c: [[s, c], [-c, s]]),
+            )
         ),
         Convention(
             "halves",
@@ -155,6 +169,17 @@ EXERCISE = Exercise(
             "always-one-step",
             _one_step,
             "Your matrix makes one step, whatever the distance. Multiply the speeds by the distance.",
+        ),
+        Mistake(
+            "block-times-distance",
+            _block_times_distance,
+            "The numbers of one step come out multiplied by the distance. The *angle* is what grows with it: take sine "
+            "and cosine of distance / 10000^(2i / d_model).",
+        ),
+        Mistake(
+            "stays-when-negative",
+            _right_alone,
+            "Steps to the right are right. With a negative distance your matrix is the identity: it should step back.",
         ),
         Mistake(
             "never-back",

@@ -51,6 +51,11 @@ def _table(speed=speeds, first=0, even=torch.sin, odd=torch.cos):
     return table
 
 
+def _by_position(n_positions, d_model):
+    angle = (places(n_positions) * speeds(d_model)).repeat_interleave(2, dim=1)[:, :d_model]
+    return torch.where(torch.arange(n_positions)[:, None] % 2 == 0, angle.sin(), angle.cos()).float()
+
+
 def _halves(n_positions, d_model):
     angle = places(n_positions) * speeds(d_model)
     return torch.cat([angle.sin(), angle[:, : d_model // 2].cos()], dim=1).float()
@@ -148,6 +153,11 @@ EXERCISE = Exercise(
             _by_channel(lambda channel: channel + channel % 2),
             "The sines are right, but each cosine has the speed of the next pair. Channels 2i and 2i + 1 share one "
             "angle.",
+        ),
+        Mistake(
+            "by-position",
+            _by_position,
+            "Your rows alternate: one has the sines, the next the cosines. The *channels* alternate, in every row.",
         ),
         Mistake(
             "starts-at-one",
