@@ -132,17 +132,17 @@ EXERCISE = Exercise(
             "Your matrix has the cosines alone. The new sine also needs the old cosine: sin(a + b) = sin a cos b + "
             "cos a sin b.",
         ),
-        *(
-            Mistake(
-                name,
-                _blocks(block),
-                "Sine and cosine have changed places. With distance 0 the matrix must be the identity: cos 0 = 1 "
-                "stands on the diagonal.",
-            )
-            for name, block in (
-                ("sine-for-cosine", lambda s, c: [[s, -c], [c, s]]),
-                ("sine-for-cosine-turned", lambda s, c: [[s, c], [-c, s]]),
-            )
+        Mistake(
+            "sine-for-cosine",
+            _blocks(lambda s, c: [[s, -c], [c, s]]),
+            "Sine and cosine have changed places. With distance 0 the matrix must be the identity: cos 0 = 1 stands "
+            "on the diagonal.",
+        ),
+        Mistake(
+            "sine-for-cosine-turned",
+            _blocks(lambda s, c: [[s, c], [-c, s]]),
+            "Sine and cosine have changed places, and the minus with them. With distance 0 the matrix must be the "
+            "identity: cos 0 = 1 stands on the diagonal.",
         ),
         Convention(
             "halves",
@@ -189,12 +189,14 @@ EXERCISE = Exercise(
         Mistake(
             "rolls-the-channels",
             _rolled,
-            "Your matrix moves the *channels* along. The positions must move: each pair of channels turns by an angle.",
+            "Your matrix moves the *channels* to the right. The positions must move: each pair of channels turns by an "
+            "angle.",
         ),
         Mistake(
             "rolls-the-channels-back",
             lambda distance, d_model: torch.eye(d_model).roll(distance, dims=0),
-            "Your matrix moves the *channels* along. The positions must move: each pair of channels turns by an angle.",
+            "Your matrix moves the *channels* to the left. The positions must move: each pair of channels turns by an "
+            "angle.",
         ),
         Mistake(
             "identity",
