@@ -1,4 +1,4 @@
-"""What bends a token that stands alone? Eight models, two rates, three seeds, alone and in a sentence of six words.
+"""What bends a token that stands alone? Nine models, two rates, three seeds, alone and in a sentence of six words.
 
     python -m experiments.encoder_alone
 
@@ -42,6 +42,17 @@ class AttendEqually(Attend):
         return self.attention.w_o(self.attention.w_v(x).mean(dim=1, keepdim=True).expand_as(x))
 
 
+class AttendWithOneQuery(Attend):
+    """The same, with one trained query for all tokens: the weights depend on the keys alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.query = nn.Parameter(torch.randn(D_MODEL) / 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.attention(self.query.expand_as(x), x, x)[0]
+
+
 class Labels(nn.Module):
     """Logits of the labels: the parts add to the stream one after the other, and one linear layer reads it."""
 
@@ -72,6 +83,7 @@ MODELS = {
     "readout alone": lambda: Labels(),
     "attention": lambda: Labels(Attend()),
     "attention, equal weights": lambda: Labels(AttendEqually()),
+    "attention, one query": lambda: Labels(AttendWithOneQuery()),
     "attention, two linear layers": lambda: Labels(Attend(), two_linear()),
     "attention, feed-forward": lambda: Labels(Attend(), feed_forward()),
     "equal weights, feed-forward": lambda: Labels(AttendEqually(), feed_forward()),

@@ -144,8 +144,8 @@ QUESTIONS = [
     ),
     Question(
         id="encoder.swap_layers",
-        text="A stack was made with `nn.TransformerEncoder(layer, 6)` and is not trained yet. A test swaps its first "
-        "and its last layer. Does the output change?",
+        text="A stack was made with `nn.TransformerEncoder(layer, 6)` and is not trained yet. A test puts it into "
+        "evaluation mode and swaps its first and its last layer. Does the output change?",
         options=[
             Option(
                 "no, because all six layers hold the same numbers",
@@ -291,7 +291,7 @@ QUESTIONS = [
             Option(
                 "It helps, because words should be as loud as positions.",
                 False,
-                "On this task the order is what counts, and the louder words drown it.",
+                "Measured, it is the other way round: louder words do worse here. The controls below tell more.",
             ),
             Option(
                 "It makes no difference, since the norm comes first.",
@@ -301,12 +301,13 @@ QUESTIONS = [
             Option(
                 "It hurts.",
                 True,
-                "With the factor the words are louder than the positions, and this task is about positions.",
+                "With the factor the words are louder than the positions. The controls below show that this ratio counts, "
+                "not the loudness itself.",
             ),
             Option(
                 "It makes the training diverge.",
                 False,
-                "Vectors of length 6 are no danger to a layer that begins with a norm.",
+                "It trains, only less well. A layer that begins with a norm is not disturbed by vectors of length 6.",
             ),
         ],
     ),
