@@ -301,8 +301,8 @@ QUESTIONS = [
             Option(
                 "It hurts.",
                 True,
-                "With the factor the words are louder than the positions. The controls below show that this ratio counts, "
-                "not the loudness itself.",
+                "With the factor the words are louder than the positions. The controls below show that the ratio "
+                "counts.",
             ),
             Option(
                 "It makes the training diverge.",
