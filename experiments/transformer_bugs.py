@@ -13,7 +13,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from course_lib.exercises.transformer._machine import BUGS, machine_with
+from course_lib.exercises.colleague import BUGS, machine_with
 from course_lib.reproducible import make_reproducible
 from course_lib.tokens import BOS, EOS, PAD
 from experiments import store

@@ -2,11 +2,12 @@
 
     python -m experiments.transformer_start
 
-The task and the sizes of `transformer_bugs` (without a bug), batch 32, Adam with a peak of 5e-3. Seven starts: the
+The task and the sizes of `transformer_bugs` (without a bug), batch 32, Adam with a peak of 5e-3. Nine starts: the
 library's (Xavier for linear layers, embeddings with a standard deviation of d_model^-1/2), PyTorch's own for linear
-layers, embeddings of standard deviation 1, both with and without tied weights, and linear layers that are all the same
-number or all zero. Kept, too: how far the heads' slices of W_Q still differ at the end, and how many inner matrices are
-still exactly zero. Three seeds. About three minutes on one core.
+layers, embeddings of standard deviation 1, both with and without tied weights, the untied ones with positions √d_model
+times as small ("quiet") or as large ("loud"), and linear layers that are all the same number or all zero. Kept, too: how
+far the heads' slices of W_Q still differ at the end, and how many inner matrices are still exactly zero. Three seeds.
+About four minutes on one core.
 """
 
 import torch
@@ -19,7 +20,10 @@ from experiments import store
 from experiments.transformer_bugs import VOCAB, loss_of, rate, sentences
 
 STEPS, SEEDS = 300, [0, 1, 2]
-STARTS = ("library", "library, untied", "PyTorch's linear layers", "wide", "wide, untied", "constant", "zero")
+STARTS = (
+    *("library", "library, untied", "library, untied, quiet", "PyTorch's linear layers"),
+    *("wide", "wide, untied", "wide, untied, loud", "constant", "zero"),
+)
 
 
 def inner(model):
@@ -41,6 +45,10 @@ def begin(model, start):
             nn.init.normal_(embedding.tokens.weight)
         if not model.config.tied:
             nn.init.xavier_uniform_(model.output.weight)
+    root = model.config.d_model**0.5
+    louder = {"loud": root, "quiet": 1 / root}.get(start.split(", ")[-1], 1)
+    for embedding in {model.src_embedding, model.tgt_embedding}:
+        embedding.positions.table *= louder
 
 
 @torch.no_grad()

@@ -7,6 +7,7 @@ import random
 import sys
 import threading
 import time
+from math import inf
 
 import numpy as np
 import pytest
@@ -587,6 +588,16 @@ def test_class_is_kept_with_what_it_needs():
     scope = {}
     exec(standalone_source(Doubler), scope)
     assert scope["Doubler"]().double(3) == 6
+
+
+def below(score):
+    return score > -inf
+
+
+def test_infinity_is_kept_as_a_constant():
+    scope = {}
+    exec(standalone_source(below), scope)
+    assert scope["below"](-1e9)
 
 
 def test_lambda_passes_but_has_no_source_to_keep():

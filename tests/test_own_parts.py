@@ -5,13 +5,15 @@ import textwrap
 
 import pytest
 import torch
+from torch import nn
 
 import course_lib.encoder
 import course_lib.multi_head
 import course_lib.transformer
 from course_lib.exercises import registry
 from course_lib.exercises.engine.source import standalone_source
-from course_lib.exercises.own_parts import PARTS, OwnParts, misfit
+from course_lib.exercises.own_parts import LAYERS, PARTS, OwnParts, misfit
+from course_lib.exercises.own_weights import copy_layer
 from course_lib.transformer import Transformer, TransformerConfig
 
 CONFIG = TransformerConfig(vocab_size=13, d_model=8, n_heads=2, d_ff=12, n_layers=2, dropout=0.0)
@@ -144,6 +146,17 @@ def test_a_layer_is_made_of_the_parts_that_were_put_in_before(keep):
         ),
         ("masks__causal", "def mine(n):\n    return [[k <= q for k in range(n)] for q in range(n)]", "error"),
         ("masks__causal", "def mine(n):\n    return wrong(", "does not run (SyntaxError"),
+        (
+            "multi_head__merge_heads",
+            """
+            import torch
+            def mine(x):
+                merged = torch.zeros(x.shape[0], x.shape[2], x.shape[1] * x.shape[3])
+                merged[:] = x.transpose(1, 2).flatten(2)
+                return merged
+            """,
+            "got torch.float32: give new tensors the input's dtype",
+        ),
         ("encoder__feed_forward", "def mine(d_model, d_ff, activation='relu'):\n    return 3", "error"),
         (
             "encoder__feed_forward",
@@ -193,3 +206,89 @@ def test_every_part_stands_in_for_itself_and_its_exercise_is_named_as_the_regist
             assert "mask=None" in part.advice
         else:
             assert fitting, f"none of the right answers to {part.exercise} can stand in"
+
+
+def kept_sources(turn):
+    """A right answer to each part's exercise: the reference at turn 0, and then one alternative after the other."""
+    sources = {}
+    for part in PARTS:
+        exercise = registry()[part.exercise]
+        answers = [standalone_source(answer) for answer in (exercise.reference, *exercise.alternatives)]
+        answers = [answer for answer in answers if answer]
+        sources[part.exercise.replace(".", "__")] = answers[turn % len(answers)]
+    return sources
+
+
+def equal_to_pytorch(parts):
+    """Both stacks against nn.Transformer, with the weights copied, as chapter 11 compares them."""
+    sizes = CONFIG.d_model, CONFIG.n_heads, CONFIG.n_layers, CONFIG.n_layers, CONFIG.d_ff, 0.0
+    theirs = nn.Transformer(*sizes, batch_first=True).double()
+    theirs.encoder.norm = theirs.decoder.norm = None
+    theirs.encoder.enable_nested_tensor = False
+    with parts, torch.no_grad():
+        torch.manual_seed(0)
+        model = Transformer(CONFIG).double().eval()
+        src, tgt = model.src_embedding(SRC), model.tgt_embedding(TGT)
+        for layer, other in zip(model.encoder.layers, theirs.encoder.layers, strict=True):
+            copy_layer(layer, other, src)
+        for layer, other in zip(model.decoder.layers, theirs.decoder.layers, strict=True):
+            copy_layer(layer, other, tgt, src)
+        masks = {"src_key_padding_mask": SRC == 0, "memory_key_padding_mask": SRC == 0}
+        order = ~torch.ones(3, 3, dtype=torch.bool).tril()
+        hidden = theirs(src, tgt, tgt_mask=order, tgt_key_padding_mask=TGT == 0, **masks)
+        return torch.allclose(model.output(hidden), model(SRC, TGT), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("turn", range(6))
+def test_a_machine_of_kept_answers_equals_pytorchs_whatever_its_parts_are_called(keep, turn):
+    keep(**kept_sources(turn))
+    parts = OwnParts()
+    assert {"FeedForward", "EncoderLayer", "DecoderLayer"} <= parts.own.keys()
+    compared = parts.to_compare()
+    assert not compared.left_out
+    assert compared.own == parts.own
+    assert equal_to_pytorch(compared)
+    assert list(parts.own) == [part.name for part in PARTS if part.name in parts.own]  # untouched by the comparison
+
+
+def test_the_comparison_can_fail(keep):
+    keep(
+        encoder__layer="""
+            from course_lib.encoder import EncoderLayer
+            class Layer(EncoderLayer):
+                def forward(self, x, mask=None):
+                    return super().forward(x)
+        """
+    )
+    parts = OwnParts()  # it passes the trial, which hides nothing
+    assert "EncoderLayer" in parts.own
+    assert not equal_to_pytorch(parts.to_compare())
+
+
+def test_a_layer_whose_weights_cannot_be_told_apart_is_left_out_with_a_reason(keep):
+    keep(
+        masks__causal="import torch\ndef mine(n):\n    return torch.ones(n, n).tril().bool()",
+        encoder__feed_forward="""
+            import torch
+            from torch import nn
+            class Packed(nn.Module):
+                def __init__(self, d_model, d_ff, activation="relu"):
+                    super().__init__()
+                    self.both = nn.Parameter(torch.randn(2, d_ff, d_model))
+                    self.biases = nn.Parameter(torch.zeros(d_ff + d_model))
+                def forward(self, x):
+                    b_1, b_2 = self.biases.split([self.both.shape[1], self.both.shape[2]])
+                    return (x @ self.both[0].T + b_1).relu() @ self.both[1] + b_2
+        """,
+    )
+    parts = OwnParts()
+    assert set(parts.own) == {"causal_mask", "FeedForward"}
+    compared = parts.to_compare()
+    assert set(compared.own) == {"causal_mask"}
+    assert "Packed" in compared.left_out["FeedForward"]
+    assert set(parts.own) == {"causal_mask", "FeedForward"}
+    assert equal_to_pytorch(compared)
+
+
+def test_the_parts_with_weights_are_named_as_the_others():
+    assert LAYERS.keys() <= {part.name for part in PARTS}

@@ -21,6 +21,7 @@ from course_lib.exercises.engine.compare import Difference, difference
 from course_lib.exercises.engine.explain import explain
 from course_lib.exercises.engine.sandbox import Outcome, run_safely
 from course_lib.exercises.inputs import randn
+from course_lib.exercises.own_weights import copy_layer
 
 TIME_LIMIT = 10.0
 
@@ -45,9 +46,16 @@ class Part:
         return self.used[0].rpartition(".")[2]
 
 
+class WrongTypeError(TypeError):
+    """A result in another number type than the input's."""
+
+
 def _with_gradient(f: Callable[..., torch.Tensor], *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
     inputs = tuple(x.double().requires_grad_() for x in inputs)
     output = f(*inputs)
+    if output.dtype != inputs[0].dtype:
+        got = f"Expected the {inputs[0].dtype} of the input, got {output.dtype}"
+        raise WrongTypeError(f"{got}: give new tensors the input's dtype.")
     return output.detach(), *torch.autograd.grad((output * randn(*output.shape, seed=9)).sum(), inputs)
 
 
@@ -186,10 +194,31 @@ class OwnParts:
         self.parts = parts
         self.own: dict[str, Any] = {}
         self.trouble: dict[str, str] = {}
+        self.left_out: dict[str, str] = {}
         self._before: list[tuple[Any, str, Any]] = []
         with self:  # a later answer may be made of an earlier one
             for part in parts:
                 self._add(part)
+
+    def to_compare(self) -> "OwnParts":
+        """The same parts without those whose weights cannot be copied to PyTorch's layers.
+
+        `left_out` says of each why not.
+        """
+        compared = OwnParts(())
+        compared.parts = self.parts
+        for part in self.parts:
+            if part.name not in self.own:
+                continue
+            compared.own[part.name] = self.own[part.name]
+            if part.name in LAYERS:
+                try:
+                    with compared:
+                        _copy_a_fresh_layer(part.name)
+                except Exception as error:
+                    del compared.own[part.name]
+                    compared.left_out[part.name] = str(error)
+        return compared
 
     def _add(self, part: Part) -> None:
         try:
@@ -236,9 +265,27 @@ class OwnParts:
         return "\n".join(lines)
 
 
+# A layer of the library that holds the part, and the layer of PyTorch that does the same.
+LAYERS = {
+    "FeedForward": ("EncoderLayer", nn.TransformerEncoderLayer, 1),
+    "EncoderLayer": ("EncoderLayer", nn.TransformerEncoderLayer, 1),
+    "DecoderLayer": ("DecoderLayer", nn.TransformerDecoderLayer, 2),
+}
+
+
+def _copy_a_fresh_layer(name: str) -> None:
+    layer, pytorchs, n_streams = LAYERS[name]
+    owner = importlib.import_module(f"course_lib.{layer.removesuffix('Layer').lower()}")
+    sizes = (6, 3, 11, 0.0)
+    streams = [randn(2, n, 6, seed=n).double() for n in (5, 7)[:n_streams]]
+    copy_layer(getattr(owner, layer)(*sizes).double(), pytorchs(*sizes, batch_first=True).double(), *streams)
+
+
 def misfit(part: Part, answer: Any) -> Difference | None:
     """Why an answer cannot stand in for a part of the library, or None where it can."""
     expected, got = (_tried(part, obj) for obj in (_in_use(part), answer))
+    if isinstance(got.error, WrongTypeError):
+        return Difference("type", f"There yours gives another result. {got.error}")
     if got.error is not None:
         said = explain(got.error) or f"{type(got.error).__name__}: {got.error}."
         return Difference("raised", f"There yours stops with an error. {said}")

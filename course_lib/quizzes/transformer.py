@@ -73,7 +73,7 @@ QUESTIONS = [
             Option(
                 f"ln {PAIRS} / {LENGTH} = {STUCK:.2f}",
                 True,
-                f"It has to guess once which of {PAIRS} targets is wanted. After the first word it knows.",
+                f"It has to guess once which of {PAIRS} targets is wanted. After the first words it knows.",
             ),
             Option(
                 "near 0",
@@ -83,7 +83,7 @@ QUESTIONS = [
             Option(
                 f"ln {PAIRS} = {math.log(PAIRS):.2f}",
                 False,
-                "That is the price of a whole sentence. The loss is a mean over its tokens, and the others are free.",
+                "That is the price of a whole sentence. The loss is a mean over its tokens, and most of them are free.",
             ),
         ],
     ),
@@ -92,7 +92,7 @@ QUESTIONS = [
         text="You double the number of heads and leave d_model and everything else as it was. What happens to the "
         "number of parameters?",
         options=[
-            Option("It stays the same.", True, "Heads share the width out: each becomes half as wide."),
+            Option("It stays the same.", True, "The heads share d_model among themselves: each becomes half as wide."),
             Option("It doubles.", False, "The matrices stay d_model × d_model: twice the heads, each half as wide."),
             Option(
                 "The attention's part doubles, the rest stays.",
@@ -165,7 +165,7 @@ QUESTIONS = [
         text=f"A machine with {WORDS} words and d_model = {D_MODEL} has {WORDS * D_MODEL:,} parameters more than the "
         "formula says. What is the likely mistake?",
         options=[
-            Option("a layer too many", False, "A layer has several times d_model² numbers, here more than 4,096."),
+            Option("a layer too many", False, "Even the smallest layer has more than 4 · d_model² = 4,096 numbers."),
             Option(
                 f"a matrix of {WORDS} × {D_MODEL} that should be shared",
                 True,
@@ -185,8 +185,14 @@ QUESTIONS = [
                 True,
                 "It is sure of wrong words. A tied embedding with a standard deviation of 1 does this.",
             ),
-            Option("It has not learned anything yet.", False, "Then it should pay about 6.9, the price of no opinion."),
-            Option("It sees its targets.", False, "A leak is learned. And it would make the loss smaller."),
+            Option(
+                "It has not learned anything yet.", False, "Then its loss should be about 6.9, that of a blind guess."
+            ),
+            Option(
+                "It sees its targets.",
+                False,
+                "A leak has to be learned first, and then it makes the loss smaller, not larger.",
+            ),
             Option(
                 "It has too few parameters for 1,000 words.",
                 False,

@@ -4,6 +4,7 @@ import ast
 import contextlib
 import inspect
 import linecache
+import math
 import sys
 import textwrap
 from types import ModuleType
@@ -132,6 +133,8 @@ def _collect(obj: Any, home: str, lines: dict[str, str]) -> bool:
 def _line_that_makes(name: str, value: Any, home: str) -> str | None:
     if isinstance(value, ModuleType):
         return f"import {name}" if value.__name__ == name else f"import {value.__name__} as {name}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{name} = float({str(value)!r})"
     if value is None or isinstance(value, bool | int | float | str):
         return f"{name} = {value!r}"
     own, module = getattr(value, "__name__", None), getattr(value, "__module__", None)

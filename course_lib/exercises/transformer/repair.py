@@ -6,9 +6,9 @@ from torch.nn import functional as F
 
 from course_lib.decoder import Decoder
 from course_lib.encoder import Encoder
+from course_lib.exercises.colleague import BUGS, machine_with
 from course_lib.exercises.engine import Exercise, Mistake, case
 from course_lib.exercises.engine.compare import as_tensor
-from course_lib.exercises.transformer._machine import BUGS, machine_with
 from course_lib.layer_norm import LayerNorm
 from course_lib.masks import causal_mask, padding_mask
 from course_lib.positional_encoding import InputEmbedding, SinusoidalPositions

@@ -1,4 +1,4 @@
-"""The small Transformer of the bug hunt, and every way to have only some of its four bugs."""
+"""The colleague's machine: the small Transformer of the bug hunt, with all or some of its four bugs."""
 
 from torch import nn
 from torch.nn import functional as F
