@@ -141,13 +141,13 @@ QUESTIONS = [
     ),
     Question(
         id="layer_norm.width",
-        text="A colleague's layer norm uses `x.std(dim=-1)`. His test with d = 512 compares it with PyTorch's to "
-        "a tolerance of 0.01, and passes. What would have found the mistake?",
+        text="A colleague's layer norm uses `x.std(dim=-1)`. A test with d = 512 compares it with PyTorch's "
+        "to a tolerance of 0.01, and passes. What would have found the mistake?",
         options=[
             Option(
                 "a test with d = 4",
                 True,
-                "The outputs are too small by √((d − 1)/d): 0.1 % at d = 512, and 13 % at d = 4.",
+                "The outputs are too small by √((d − 1)/d): 0.1% at d = 512, and 13% at d = 4.",
             ),
             Option(
                 "a test with more tokens",
@@ -250,7 +250,7 @@ QUESTIONS = [
             Option(
                 "pre-norm",
                 True,
-                "At .003 and .01 it did, and with every seed.",
+                "At the rates 0.003 and 0.01 it did, with every seed.",
             ),
             Option(
                 "no norm, every sublayer times a trained γ that starts at 0",
