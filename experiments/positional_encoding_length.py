@@ -46,13 +46,16 @@ class Attention(nn.Module):
         self.w_q, self.w_k, self.w_v = (nn.Linear(d, d, bias=False) for _ in range(3))
         self.distances, self.causal = distances, causal
 
-    def forward(self, x: torch.Tensor, factor: float = 1.0) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, factor: float = 1.0, window: int | None = None) -> torch.Tensor:
         n, d = x.shape[1:]
         scores = self.w_q(x) @ self.w_k(x).mT / math.sqrt(d)
         if self.distances:
             scores = scores + self.distances(n)
         if self.causal:
             scores = scores.masked_fill(torch.ones(n, n).triu(1).bool(), float("-inf"))
+        if window:
+            place = torch.arange(n)
+            scores = scores.masked_fill((place[None] - place[:, None]).abs() > window, float("-inf"))
         self.weights = (factor * scores).softmax(dim=-1)
         return x + self.weights @ self.w_v(x)
 
@@ -65,12 +68,14 @@ class Reader(nn.Module):
         self.words, self.positions = nn.Embedding(n_ids, D), positions
         self.layers, self.readout = nn.ModuleList(layers), nn.Linear(D, N_WORDS)
 
-    def forward(self, ids: torch.Tensor, offset: int = 0, factor: float = 1.0) -> torch.Tensor:
+    def forward(
+        self, ids: torch.Tensor, offset: int = 0, factor: float = 1.0, window: int | None = None
+    ) -> torch.Tensor:
         x = self.words(ids)
         if self.positions:
             x = self.positions(x, offset)
         for layer in self.layers:
-            x = layer(x, factor)
+            x = layer(x, factor, window)
         return self.readout(x)
 
 
@@ -109,10 +114,10 @@ def behind_a_bos(n_sentences, n, generator=None):
 
 
 @torch.no_grad()
-def by_position(model, draw, n, n_sentences=500, factor=1.0):
+def by_position(model, draw, n, n_sentences=500, factor=1.0, window=None):
     """The share of right words at the positions 2 … n − 1."""
     words, ids = draw(n_sentences, n, torch.Generator().manual_seed(1))
-    logits = torch.cat([model(part, factor=factor) for part in ids.split(50)])
+    logits = torch.cat([model(part, factor=factor, window=window) for part in ids.split(50)])
     guess = logits[:, 2:].argmax(dim=-1)
     return (guess == words[:, : n - 2]).double().mean(dim=0)
 
@@ -143,6 +148,8 @@ def two_back() -> tuple[list, dict]:
             if kind == "distances" or "sinusoidal" in kind:
                 for n in (16, 64, 256) if kind == "distances" else (64,):
                     row[f"all {n}"] = [with_factor(model, n, factor) for factor in (1.0, math.log(n) / math.log(N))]
+            if kind == "learned, offsets" or "sinusoidal" in kind:  # hide the keys at distances that training lacks
+                row["near 64"] = in_and_out(by_position(model, random_words, 64, window=N - 1))
             if kind in ("learned", "sinusoidal", "learned, offsets", "sinusoidal, offsets"):
                 right = by_position(model, random_words, 48, 1000)
                 curves.setdefault(kind, []).append([round(share, 3) for share in right.tolist()])
