@@ -69,15 +69,53 @@ def fill_layer(module: nn.Module, run_once, d_model: int, d_ff: int, seed: int =
     fill_feed_forward(module, d_model, d_ff, seed)
     for attention in (part for part in module.modules() if isinstance(part, ATTENTIONS)):
         _fill_attention(attention, d_model, seed)
-    for number, norm in enumerate(_in_order(module, run_once)):
+    _fill_own_attention(module, run_once, d_model, seed)
+    norms = [part for part in module.modules() if isinstance(part, NORMS)]
+    for number, norm in enumerate(_in_order(module, run_once, norms)):
         gain, bias = norm.parameters()
         gain.copy_(1 + randn(d_model, seed=seed + 20 + number, scale=0.3))
         bias.copy_(randn(d_model, seed=seed + 30 + number, scale=0.3))
 
 
-def _fill_attention(attention: nn.Module, d_model: int, seed: int) -> None:
+def _numbers_of_attention(d_model: int, seed: int) -> tuple[list[Tensor], list[Tensor]]:
+    """Matrices and biases for W_Q, W_K, W_V, and W_O."""
     matrices = [randn(d_model, d_model, seed=seed + 10 + i, scale=1.5 * d_model**-0.5) for i in range(4)]
-    biases = [randn(d_model, seed=seed + 15 + i, scale=0.3) for i in range(4)]
+    return matrices, [randn(d_model, seed=seed + 15 + i, scale=0.3) for i in range(4)]
+
+
+def _fill_own_attention(module: nn.Module, run_once, d_model: int, seed: int) -> None:
+    """Numbers for an attention that the learner wrote out of linear layers: four, or one for Q, K, V and one for O.
+
+    Four are told apart by the letter in their names, or else by the order in which they run.
+    """
+    if any(isinstance(part, ATTENTIONS) for part in module.modules()):
+        return
+    matrices, biases = _numbers_of_attention(d_model, seed)
+    linears = {name: part for name, part in module.named_modules() if isinstance(part, nn.Linear)}
+    square = {name: part for name, part in linears.items() if part.weight.shape == (d_model, d_model)}
+    packed = [part for part in linears.values() if part.weight.shape == (3 * d_model, d_model)]
+    if len(square) == 4:
+        named = [[part for name, part in square.items() if letter in name.split(".")[-1].lower()] for letter in "qkv"]
+        four = [found[0] for found in named if len(found) == 1]
+        four += [part for part in square.values() if all(part is not other for other in four)]
+        if len({id(part) for part in four[:3]}) < 3 or any(len(found) != 1 for found in named):
+            four = _in_order(module, run_once, list(square.values()))
+        parts = list(zip(four, matrices, biases, strict=True))
+    elif len(square) == len(packed) == 1:
+        parts = [
+            (packed[0], torch.cat(matrices[:3]), torch.cat(biases[:3])),
+            (*square.values(), matrices[3], biases[3]),
+        ]
+    else:
+        return
+    for linear, matrix, bias in parts:
+        linear.weight.copy_(matrix)
+        if linear.bias is not None:
+            linear.bias.copy_(bias)
+
+
+def _fill_attention(attention: nn.Module, d_model: int, seed: int) -> None:
+    matrices, biases = _numbers_of_attention(d_model, seed)
     if isinstance(attention, nn.MultiheadAttention):
         attention.in_proj_weight.copy_(torch.cat(matrices[:3]))
         attention.in_proj_bias.copy_(torch.cat(biases[:3]))
@@ -90,20 +128,19 @@ def _fill_attention(attention: nn.Module, d_model: int, seed: int) -> None:
             linear.bias.copy_(bias)
 
 
-def _in_order(module: nn.Module, run_once) -> list[nn.Module]:
-    """The norms of a module in the order in which they run; those that never run come last."""
-    norms = [part for part in module.modules() if isinstance(part, NORMS)]
+def _in_order(module: nn.Module, run_once, parts: list[nn.Module]) -> list[nn.Module]:
+    """Parts of a module in the order in which they run; those that never run come last."""
     ran: list[nn.Module] = []
     handles = [
-        norm.register_forward_pre_hook(lambda norm, _inputs: ran.append(norm) if norm not in ran else None)
-        for norm in norms
+        part.register_forward_pre_hook(lambda part, _inputs: ran.append(part) if part not in ran else None)
+        for part in parts
     ]
     try:
         run_once()
     finally:
         for handle in handles:
             handle.remove()
-    return [*ran, *(norm for norm in norms if norm not in ran)]
+    return [*ran, *(part for part in parts if part not in ran)]
 
 
 def numbers(*shape: int, seed: int = 7) -> Tensor:

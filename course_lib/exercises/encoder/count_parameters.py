@@ -121,6 +121,19 @@ EXERCISE = Exercise(
             _count(attention_biases=0, network_biases=(0, 0), norms=0),
             "The matrices are right. Six biases and two norms are missing.",
         ),
+        Mistake(
+            "network-and-norms-once",
+            lambda n_layers, d_model, d_ff: (
+                _count()(n_layers, d_model, d_ff) - (n_layers - 1) * (2 * d_model * d_ff + d_ff + 5 * d_model)
+            ),
+            "Only the attention is counted once a layer. Every layer has a network and norms of its own: a pair of "
+            "parentheses is missing.",
+        ),
+        Mistake(
+            "norms-once",
+            lambda n_layers, d_model, d_ff: _count(norms=0)(n_layers, d_model, d_ff) + 4 * d_model,
+            "The norms are counted once for the whole stack. Every layer has two of its own.",
+        ),
     ),
     hints=(
         "Three kinds of parts: attention, feed-forward network, norms. Count each, then multiply by the layers.",

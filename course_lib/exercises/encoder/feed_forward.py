@@ -46,6 +46,8 @@ def _call(obj, given):
     if made is None:
         return None
     module = module_of(made).eval()
+    if not any(True for _ in module.parameters()):
+        raise ValueError("expected a module with parameters, got none: assign its layers to self")
     d_model, d_ff = given.args[:2]
     fill_feed_forward(module, d_model, d_ff)
     return module(randn(2, 5, d_model, seed=7))
@@ -96,6 +98,12 @@ def _wide_convolution(d_model, d_ff, activation="relu"):
             return self.w_2(ACTIVATIONS[activation](self.w_1(x + before)))
 
     return Network()
+
+
+class _InAList(nn.Module):
+    def __init__(self, d_model, d_ff, activation="relu"):
+        super().__init__()
+        self.parts = [nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)]
 
 
 EXERCISE = Exercise(
@@ -195,6 +203,30 @@ EXERCISE = Exercise(
             _with(lambda net, x: net.w_2(F.dropout(net.activation(net.w_1(x)), 1.0))),
             "In evaluation all hidden features are dropped. `F.dropout` needs `training=self.training`; here the "
             "network has no dropout at all.",
+        ),
+        Mistake(
+            "no-parameters",
+            _InAList,
+            "The module has no parameters, so an optimizer would get nothing. Its layers stand in a plain Python list, "
+            "or `forward` makes them anew: assign each to `self` in `__init__`, or put them into `nn.ModuleList`.",
+        ),
+        Mistake(
+            "four-times-d-model",
+            lambda d_model, d_ff, activation="relu": FeedForward(d_model, 4 * d_model, activation),
+            "The hidden layer has 4 · d_model features whatever `d_ff` is. Four times is the paper's choice; here "
+            "`d_ff` says how many.",
+        ),
+        Mistake(
+            "norm-at-the-end",
+            _with(lambda net, x: F.layer_norm(_right(net, x), x.shape[-1:])),
+            "What comes out is normalized. The norm belongs to the residual sum around the network, not to the "
+            "network itself.",
+        ),
+        Mistake(
+            "norm-at-the-start",
+            _with(lambda net, x: _right(net, F.layer_norm(x, x.shape[-1:]))),
+            "The network normalizes its input. The norm belongs to the residual sum around the network, not to the "
+            "network itself.",
         ),
     ),
     hints=(

@@ -234,6 +234,31 @@ def _activation_not_passed_on(d_model, n_heads, d_ff, dropout=0.1, norm_first=Fa
     return EncoderLayer(d_model, n_heads, d_ff, dropout, norm_first)
 
 
+def _normed_parts(layer, x, mask):
+    if layer.residuals[0].norm_first:
+        return EncoderLayer.forward(layer, x, mask)
+    first, second = layer.residuals
+    x = x + first.norm(first.dropout(_attend(layer, x, mask)))
+    return x + second.norm(second.dropout(layer.feed_forward(x)))
+
+
+def _second_sum_with_the_old_stream(layer, x, mask):
+    first, second = layer.residuals
+    if first.norm_first:
+        y = x + first.dropout(_attend(layer, first.norm(x), mask))
+        return x + second.dropout(layer.feed_forward(second.norm(y)))
+    y = first.norm(x + first.dropout(_attend(layer, x, mask)))
+    return second.norm(x + second.dropout(layer.feed_forward(y)))
+
+
+def _residuals_in_a_list(d_model, n_heads, d_ff, dropout=0.1, norm_first=False, activation="relu"):
+    layer = EncoderLayer(d_model, n_heads, d_ff, dropout, norm_first, activation)
+    residuals = list(layer.residuals)
+    del layer.residuals
+    layer.residuals = residuals
+    return layer
+
+
 EXERCISE = Exercise(
     title="An encoder layer",
     task="A module: self-attention with a mask, then the feed-forward network, each in a residual sum with dropout on "
@@ -409,6 +434,36 @@ EXERCISE = Exercise(
             "activation-not-passed-on",
             _activation_not_passed_on,
             'Right with ReLU; `activation="gelu"` makes no difference. Hand it on to the feed-forward network.',
+        ),
+        Mistake(
+            "network-without-sum-and-norm",
+            _with(lambda layer, x, mask: layer.feed_forward(layer.residuals[0](x, lambda y: _attend(layer, y, mask)))),
+            "Around the feed-forward network the frame is missing: there is neither a sum nor a norm. It needs a "
+            "`Residual` of its own.",
+        ),
+        Mistake(
+            "norm-of-the-part-alone",
+            _with(_normed_parts),
+            "Pre-norm is right. With post-norm, you normalize what the part returns and then add it. The norm acts on "
+            "the sum: norm(x + part(x)).",
+        ),
+        Mistake(
+            "second-sum-with-the-old-stream",
+            _with(_second_sum_with_the_old_stream),
+            "The second sum adds the network's output to what *entered* the layer, so what attention wrote is lost. "
+            "Add it to the stream as the first sum left it.",
+        ),
+        Mistake(
+            "part-called-too-early",
+            _with(lambda layer, x, mask: layer.residuals[0](x, _attend(layer, x, mask))),
+            "A `Residual` wants a function and gets a tensor: the part has run already. Hand on the part itself, and "
+            "`Residual` will call it: `residual(x, lambda y: …)`.",
+        ),
+        Mistake(
+            "residuals-in-a-plain-list",
+            _residuals_in_a_list,
+            "The residuals stand in a plain Python list, where the module does not find them: their norms do not train "
+            "and `eval()` does not reach their dropout. Use `nn.ModuleList`.",
         ),
     ),
     hints=(

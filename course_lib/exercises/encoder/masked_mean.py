@@ -152,6 +152,23 @@ EXERCISE = Exercise(
             "The values are right; the axis of the tokens is still there, with size 1. Leave out `keepdim` in the sum "
             "over the vectors.",
         ),
+        Mistake(
+            "all-sentences-together",
+            lambda hidden, real: hidden[real].mean(dim=0),
+            "Indexing with `real` puts the words of all sentences into one row, so you get one vector for the whole "
+            "batch. Each sentence needs a mean of its own.",
+        ),
+        Mistake(
+            "cut-at-the-longest",
+            lambda hidden, real: hidden[:, : real.sum(dim=1).max()].mean(dim=1),
+            "All sentences are cut to the same length and divided by it. Each has a length of its own, and a pad may "
+            "stand between words.",
+        ),
+        Mistake(
+            "minus-infinity",
+            _mean(total=lambda hidden, wide: hidden.masked_fill(~wide, float("-inf")).sum(dim=1)),
+            "Minus infinity hides a score from a softmax. Here you add up, and a sum stays as it is when you add 0.",
+        ),
     ),
     hints=(
         "A mean is a sum divided by a count. Over which axis does the sum run, and what is the count of each sentence?",

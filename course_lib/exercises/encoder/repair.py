@@ -120,18 +120,21 @@ def _call(obj, given):
     return vectors, sum(p.numel() for p in module.parameters())
 
 
-def _with(layers="own", registered=True, mask=True, pool="words", norm=True, mask_of=None):
+def _with(
+    layers="own", registered=True, mask=True, pool="words", norm=True, mask_of=None, norm_first=True, zeroed_input=False
+):
     """The listing with any of its bugs left in."""
 
     class Listing(nn.Module):
         def __init__(self, n_layers, d_model, n_heads, d_ff):
             super().__init__()
-            made = [EncoderLayer(d_model, n_heads, d_ff, norm_first=True) for _ in range(n_layers)]
+            made = [EncoderLayer(d_model, n_heads, d_ff, norm_first=norm_first) for _ in range(n_layers)]
             made = [made[0]] * n_layers if layers == "one" else made
             self.layers = nn.ModuleList(made) if registered else made
-            self.norm = LayerNorm(d_model)
+            self.norm = nn.Identity() if norm is None else LayerNorm(d_model)
 
         def forward(self, x, real):
+            x = x * real[..., None] if zeroed_input else x
             see = (mask_of or (lambda real: real[:, None, None, :]))(real)
             for layer in self.layers:
                 x = layer(x, see) if mask else layer(x)
@@ -222,6 +225,23 @@ EXERCISE = Exercise(
             _with(pool="first"),
             "Everything else is right, but you read the first token. Here the sentence's vector is the mean of its "
             "words.",
+        ),
+        Mistake(
+            "norm-not-made",
+            _with(norm=None),
+            "The four bugs are gone. The norm at the end is gone as well, and its gain and bias with it; a pre-norm "
+            "stack needs it.",
+        ),
+        Mistake(
+            "post-norm-layers",
+            _with(norm_first=False),
+            "The four bugs are gone, but the layers have become post-norm: `norm_first=True` was right.",
+        ),
+        Mistake(
+            "pads-zeroed-at-the-input",
+            _with(mask=False, zeroed_input=True),
+            "Three of four found. The mask is missing: a pad whose vector is zero is still a key, and it takes its "
+            "share of the weights. Hide it from the attention.",
         ),
     ),
     hints=(

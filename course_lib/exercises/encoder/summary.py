@@ -133,6 +133,14 @@ def _norm_after_each(ids, embedding, layers, norm, pooling):
     return x[:, 0] if pooling == "cls" else masked_mean(x, ids != PAD)
 
 
+def _stream_added_again(ids, embedding, layers, norm, pooling):
+    x = embedding(ids)
+    for layer in layers:
+        x = x + layer(x, padding_mask(ids))
+    x = norm(x)
+    return x[:, 0] if pooling == "cls" else masked_mean(x, ids != PAD)
+
+
 def _plain_mean(hidden, real):
     return hidden.mean(dim=1)
 
@@ -263,6 +271,18 @@ EXERCISE = Exercise(
             "not-pooled",
             _with(pool={"cls": lambda h, real: h, "mean": lambda h, real: h}),
             "One vector for each *token* comes out. Pool them: one for each sentence.",
+        ),
+        Mistake(
+            "stream-added-again",
+            _stream_added_again,
+            "You add x to what each layer returns. The layer has its residual sums inside: what it returns *is* the "
+            "stream.",
+        ),
+        Mistake(
+            "divided-by-the-length",
+            _with(pool={"mean": lambda h, real: (h * real[..., None]).mean(dim=1)}),
+            'Right for "cls". The mean leaves the pads out of the sum, but it divides by the length with pads. How '
+            "many terms does the sum have?",
         ),
     ),
     hints=(

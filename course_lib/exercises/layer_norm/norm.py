@@ -83,6 +83,16 @@ def _by_length_alone(x, gain, bias, eps=1e-5):
     return gain * x / (x.square().sum(dim=-1, keepdim=True) + eps).sqrt() + bias
 
 
+def _mean_alone_divided(x, gain, bias, eps=1e-5):
+    variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
+    return gain * x - mean / (variance + eps).sqrt() + bias
+
+
+def _by_length_and_eps(x, gain, bias, eps=1e-5):
+    centered = x - x.mean(dim=-1, keepdim=True)
+    return gain * centered / (centered.norm(dim=-1, keepdim=True) + eps) + bias
+
+
 def _cases():
     one, zero = torch.ones(4), torch.zeros(4)
     return [
@@ -248,6 +258,24 @@ EXERCISE = Exercise(
             "Right on paper, and wrong for a token far from zero: the mean of the squares minus the square of the mean "
             "is a small difference of two huge numbers, and float32 has no digits left for it. Subtract first, then "
             "square.",
+        ),
+        Mistake(
+            "over-axis-1",
+            _of(dim=1),
+            "Right where x is a table of tokens. In a batch of sentences, axis 1 runs over the tokens, so that they "
+            "change one another. The features are always the last axis: `dim=-1`.",
+        ),
+        Mistake(
+            "mean-alone-divided",
+            _mean_alone_divided,
+            "Only the mean is divided by the root, since x − mean stands without parentheses. Subtract first, then "
+            "divide the difference.",
+        ),
+        Mistake(
+            "divided-by-the-length-and-eps",
+            _by_length_and_eps,
+            "You divide by the length of the vector, so that your tokens come out too small by a factor of √d. The "
+            "variance is the *mean* of the squares, not their sum, and eps is added to it under the root.",
         ),
     ),
     hints=(

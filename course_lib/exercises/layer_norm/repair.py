@@ -142,6 +142,15 @@ def _over_the_tokens(x, sublayers):
     return norm(x)
 
 
+def _eps_outside(x, sublayers):
+    def norm(x):
+        return (x - x.mean(dim=-1, keepdim=True)) / (x.std(dim=-1, keepdim=True, correction=0) + 1e-5)
+
+    for f in sublayers:
+        x = x + f(norm(x))
+    return norm(x)
+
+
 def _cases():
     def mixes(d, seed):
         weight = randn(d, d, seed=seed)
@@ -155,6 +164,7 @@ def _cases():
         case(2 * randn(2, 3, 5, seed=2) - 1, [mixes(5, 3), mixes(5, 4)], about="all sizes different"),
         case(randn(3, 3, 3, seed=5) + 2, [mixes(3, 6), reverse], about="all sizes equal"),
         case(randn(1, 4, 6, seed=7), [mixes(6, 8), reverse, mixes(6, 9)], about="three layers"),
+        case(0.01 * randn(1, 3, 4, seed=10), [zeros], about="small numbers, and a layer that adds nothing"),
     ]
 
 
@@ -194,6 +204,12 @@ EXERCISE = Exercise(
             _whole_sentence,
             "The structure is right. Mean and variance run over all the tokens of a sentence together; each token has "
             "its own.",
+        ),
+        Mistake(
+            "eps-outside-the-root",
+            _eps_outside,
+            "All four are found, but ε has moved: it is added to the root, and the listing had it under the root. "
+            "Where the numbers are small, that is another result.",
         ),
     ),
     hints=(

@@ -181,6 +181,24 @@ EXERCISE = Exercise(
             "That is one minus the mean cosine of all pairs, which does not see the lengths. Here the squares are "
             "added up.",
         ),
+        Mistake(
+            "variance-over-a-sum",
+            lambda x: x.var(dim=1).sum(dim=-1) / x.square().sum(dim=(1, 2)),
+            "Above the line stands a variance, which is divided by n − 1, and below it a sum, which is not. Take the "
+            "sum of the squares in both places.",
+        ),
+        Mistake(
+            "added-before-squared",
+            lambda x: (x - x.mean(dim=1, keepdim=True)).sum(dim=(1, 2)).square() / x.sum(dim=(1, 2)).square(),
+            "You add up first and square the sum. The differences from a mean add up to 0, so nothing is left of them. "
+            "Square first.",
+        ),
+        Mistake(
+            "mean-token-once",
+            lambda x: x.mean(dim=1).square().sum(dim=-1) / x.square().sum(dim=(1, 2)),
+            "Above the line stands the mean token, which all have in common. The variety is about what is left when "
+            "it is subtracted from each token.",
+        ),
     ),
     hints=(
         "Two sums of squares, one above the line and one below. Compute both for (0, 4), (4, 0), (8, 8), whose mean "
