@@ -22,6 +22,7 @@ def fill(module: nn.Module, run_once: Callable, d_model: int, d_ff: int) -> None
 
     Two parts that should be two and are one get one number, so that the layer's output tells.
     """
+    _refuse_plain_lists(module)
     square, norm = 0, 0
     for part in _in_order(module, run_once):
         if isinstance(part, nn.MultiheadAttention):
@@ -45,6 +46,21 @@ def fill(module: nn.Module, run_once: Callable, d_model: int, d_ff: int) -> None
                 gain = bool((parameter == 1).all())
                 noise = randn(*parameter.shape, seed=100 + 2 * norm + gain, scale=0.3)
                 parameter.copy_(1 + noise if gain else noise)
+
+
+def _refuse_plain_lists(module: nn.Module) -> None:
+    """Say so where parts stand in a list that PyTorch does not look into."""
+    known = set(module.modules())
+    for owner in known:
+        for name, value in vars(owner).items():
+            parts = list(value.values()) if isinstance(value, dict) else value
+            if name.startswith("_") or not isinstance(parts, list | tuple):
+                continue
+            if any(isinstance(part, nn.Module) and part not in known for part in parts):
+                raise TypeError(
+                    f"expected the parts in nn.ModuleList, got a plain {type(value).__name__} `{name}`: PyTorch does "
+                    "not find their parameters, so no optimizer would train them; wrap it in nn.ModuleList"
+                )
 
 
 def _square(number: int, d_model: int) -> torch.Tensor:

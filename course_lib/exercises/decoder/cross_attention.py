@@ -167,6 +167,14 @@ EXERCISE = Exercise(
             "Pads have the weight 0, but what remains in a row no longer sums to 1. Mask before the softmax.",
         ),
         Mistake(
+            "scores-times-the-mask",
+            lambda x, memory, w_q, w_k, w_v, src_mask: (
+                ((x @ w_q) @ (memory @ w_k).mT / math.sqrt(w_q.shape[1]) * src_mask).softmax(dim=-1) @ (memory @ w_v)
+            ),
+            "A pad gets the score 0, and the exponential of 0 is 1: pads still have weight. A hidden score must be so "
+            "low that its exponential is 0.",
+        ),
+        Mistake(
             "not-scaled",
             _of(divisor=lambda w_q, x: 1.0),
             "The scores are not divided by √d_k, so the weights are too sharp.",

@@ -186,6 +186,36 @@ def _normed_memory(layer, x, memory, tgt_mask, src_mask):
     return DecoderLayer.forward(layer, x, layer.residuals[1].norm(memory), tgt_mask, src_mask)
 
 
+def _second_look_masked(layer, x, memory, tgt_mask, src_mask):
+    """The second attention reads the target again, with the target's mask."""
+    return _steps(layer, x, memory, tgt_mask, tgt_mask, cross=lambda layer, y, memory, mask: _cross(layer, y, y, mask))
+
+
+def _asks_with_the_bare_stream(layer, x, memory, tgt_mask, src_mask):
+    """The part takes x from outside, and not what the residual sum hands it."""
+    first, second, third = layer.residuals
+    x = first(x, lambda y: _own(layer, y, tgt_mask))
+    x = second(x, lambda _y, x=x: _cross(layer, x, memory, src_mask))
+    return third(x, layer.feed_forward)
+
+
+def _adds_twice(layer, x, memory, tgt_mask, src_mask):
+    first, second, third = layer.residuals
+    x = first(x, lambda y: _own(layer, y, tgt_mask))
+    x = second(x, lambda y: y + _cross(layer, y, memory, src_mask))
+    return third(x, layer.feed_forward)
+
+
+def _cross_attention_alone(layer, x, memory, tgt_mask, src_mask):
+    first, _second, third = layer.residuals
+    x = _cross(layer, first(x, lambda y: _own(layer, y, tgt_mask)), memory, src_mask)
+    return third(x, layer.feed_forward)
+
+
+def _always_causal(layer, x, memory, tgt_mask, src_mask):
+    return DecoderLayer.forward(layer, x, memory, causal_mask(x.shape[1]), src_mask)
+
+
 def _no_norms(layer, x, memory, tgt_mask, src_mask):
     x = x + layer.residuals[0].dropout(_own(layer, x, tgt_mask))
     x = x + layer.residuals[1].dropout(_cross(layer, x, memory, src_mask))
@@ -295,6 +325,35 @@ EXERCISE = Exercise(
             ),
             "The memory makes no difference: your second attention reads the target again. Its keys and values come "
             "from `memory`.",
+        ),
+        Mistake(
+            "target-read-twice",
+            _with(_second_look_masked),
+            "The memory makes no difference: your second attention reads the target again. Its keys and values come "
+            "from `memory`, and its mask is `src_mask`.",
+        ),
+        Mistake(
+            "asks-with-the-bare-stream",
+            _with(_asks_with_the_bare_stream),
+            "Post-norm is right. With pre-norm the cross-attention's queries are made from `x` without its norm. "
+            "`residual(x, part)` hands the normalized vectors to the part: use what the part is given.",
+        ),
+        Mistake(
+            "adds-twice",
+            _with(_adds_twice),
+            "Around the cross-attention the stream is added twice: once by the part, once by `Residual`. The part "
+            "returns what is to be added, and nothing else.",
+        ),
+        Mistake(
+            "cross-attention-outside-a-sum",
+            _with(_cross_attention_alone),
+            "The cross-attention stands in no residual sum, without x and without a norm, so the words written so far "
+            "are lost there. Call `residual(x, part)` for all three parts.",
+        ),
+        Mistake(
+            "always-causal",
+            _with(_always_causal),
+            "Right with a causal mask; `tgt_mask=None` should hide nothing. Hand on the mask that you are given.",
         ),
         Mistake(
             "no-cross-attention",

@@ -81,6 +81,24 @@ def _zeroed_columns(tgt, memory, src_mask, table, w_q, w_k, w_v):
     return x + (scores.softmax(dim=-2) * src_mask) @ (memory @ w_v), tgt[:, 1:]
 
 
+def _self_attention(scores, values=lambda x, w_v: x):
+    """The repaired listing with another self-attention."""
+
+    def repaired(tgt, memory, src_mask, table, w_q, w_k, w_v):
+        x = table[tgt[:, :-1]]
+        x = x + masked_softmax(scores(x, w_q, w_k), causal_mask(x.shape[1])) @ values(x, w_v)
+        found, _weights = scaled_dot_product_attention(x @ w_q, memory @ w_k, memory @ w_v, src_mask)
+        return x + found, tgt[:, 1:]
+
+    return repaired
+
+
+def _stream_lost(tgt, memory, src_mask, table, w_q, w_k, w_v):
+    outputs, labels = small_decoder(tgt, memory, src_mask, table, w_q, w_k, torch.zeros_like(w_v))
+    found, _weights = scaled_dot_product_attention(outputs @ w_q, memory @ w_k, memory @ w_v, src_mask)
+    return found, labels
+
+
 def _case(batch, n, src_len, d, real, about, seed, vocab_size=9):
     generator = torch.Generator().manual_seed(seed)
     tgt = torch.randint(min(3, vocab_size - 2), vocab_size, (batch, n), generator=generator)
@@ -149,6 +167,32 @@ EXERCISE = Exercise(
             _zeroed_columns,
             "Three of four found, and pads have no weight now. But the target positions still compete for each source "
             "word: it is each *row* that sums to 1, over the source words.",
+        ),
+        Mistake(
+            "self-attention-scaled",
+            _self_attention(lambda x, w_q, w_k: x @ x.mT / math.sqrt(x.shape[-1])),
+            "All four are found. But you also scale the self-attention, which was right as it was given: in this small "
+            "decoder it compares the vectors as they are.",
+        ),
+        Mistake(
+            "self-attention-with-matrices",
+            _self_attention(lambda x, w_q, w_k: (x @ w_q) @ (x @ w_k).mT, lambda x, w_v: x @ w_v),
+            "All four are found. But the self-attention now uses the matrices of the cross-attention. In this small "
+            "decoder it has none, which was right as it was given.",
+        ),
+        Mistake(
+            "self-attention-with-matrices-scaled",
+            _self_attention(
+                lambda x, w_q, w_k: (x @ w_q) @ (x @ w_k).mT / math.sqrt(w_q.shape[1]), lambda x, w_v: x @ w_v
+            ),
+            "All four are found. But the self-attention now uses the matrices of the cross-attention, and a scale. In "
+            "this small decoder it has neither, which was right as it was given.",
+        ),
+        Mistake(
+            "stream-lost",
+            _stream_lost,
+            "All four are found. But the last line no longer adds what was found to `x`, so the words written so far "
+            "are lost.",
         ),
     ),
     hints=(

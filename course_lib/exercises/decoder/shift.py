@@ -94,6 +94,27 @@ def _end_one_too_late(tgt):
     return tgt_in, F.pad(tgt, (0, 1), value=PAD).scatter(1, (lengths + 1).clamp(max=n), EOS)
 
 
+def _end_in_every_pad(tgt):
+    tgt_in, tgt_out = shift(tgt)
+    return tgt_in, tgt_out.masked_fill(tgt_out == PAD, EOS)
+
+
+def _end_of_the_longest(tgt):
+    tgt_out = F.pad(tgt, (0, 1), value=PAD)
+    tgt_out[:, (tgt != PAD).sum(dim=1).max()] = EOS
+    return F.pad(tgt, (1, 0), value=BOS), tgt_out
+
+
+def _end_and_begin_exchanged(tgt):
+    lengths = (tgt != PAD).sum(dim=1, keepdim=True)
+    return F.pad(tgt, (1, 0), value=EOS), F.pad(tgt, (0, 1), value=PAD).scatter(1, lengths, BOS)
+
+
+def _begin_stays_in_the_target(tgt):
+    tgt_in, tgt_out = shift(tgt)
+    return tgt_in, F.pad(tgt_out, (1, 0), value=BOS)
+
+
 def _shifted_twice(tgt):
     tgt_in, tgt_out = shift(tgt)
     return tgt_in, F.pad(tgt_out[:, 1:], (0, 1), value=PAD)
@@ -152,6 +173,34 @@ EXERCISE = Exercise(
             _as_long_as_before,
             "Both results are one token short: BOS and EOS come on top of the n words, so the last column is missing, "
             "and with it the end of the longest sentence.",
+        ),
+        Mistake(
+            "without-a-place-for-the-end",
+            lambda tgt: (F.pad(tgt, (1, 0), value=BOS)[:, :-1], tgt),
+            "The shift is right, but nothing makes room for EOS, so the model never learns to stop. Both results are "
+            "one token longer than `tgt`.",
+        ),
+        Mistake(
+            "end-in-every-pad",
+            _end_in_every_pad,
+            "Every pad behind the sentence has become EOS. One EOS, directly behind the last word, is enough; behind "
+            "it stands PAD, which the loss leaves out.",
+        ),
+        Mistake(
+            "end-of-the-longest",
+            _end_of_the_longest,
+            "Every sentence has its EOS where the *longest* one ends. Each has its own length, so the position "
+            "differs from row to row.",
+        ),
+        Mistake(
+            "begin-and-end-exchanged",
+            _end_and_begin_exchanged,
+            "BOS and EOS have changed places: the input begins with BOS (1), and the target ends with EOS (2).",
+        ),
+        Mistake(
+            "begin-stays-in-the-target",
+            _begin_stays_in_the_target,
+            "Your target still begins with BOS, so it is one token too long. BOS is read, and never written.",
         ),
         Mistake(
             "end-over-the-last-word",

@@ -65,6 +65,7 @@ class Decoder:
         self.batch = batch
         self.logits = torch.randn(batch, 13, self.VOCAB, generator=generator)
         self.logits[:, :, EOS] += 0.3
+        self.logits[:, :, [PAD, BOS]] = -9.0  # a trained decoder writes neither
 
     def __call__(self, tgt_in):
         if tgt_in.dim() != 2 or len(tgt_in) != self.batch:
@@ -110,6 +111,14 @@ def _loop(
         return kept(tgt)
 
     return wrong
+
+
+def _forgets_who_has_ended(decode, batch, max_len):
+    tgt, ended = torch.full((batch, 1), BOS), torch.zeros(batch, dtype=torch.bool)
+    while tgt.shape[1] <= max_len and not ended.all():
+        following = decode(tgt)[:, -1].argmax(dim=-1).masked_fill(ended, PAD)
+        tgt, ended = torch.cat([tgt, following[:, None]], dim=1), following == EOS
+    return tgt[:, 1:]
 
 
 def _all_at_once(decode, batch, max_len):
@@ -168,6 +177,12 @@ EXERCISE = Exercise(
             _loop(clean=False),
             "Right up to the end of each sentence. Behind its EOS, a sentence goes on while the others are still "
             "writing: write PAD there.",
+        ),
+        Mistake(
+            "forgets-who-has-ended",
+            _forgets_who_has_ended,
+            "A sentence that has ended gets one PAD and then begins again: at each step you remember only who ends "
+            "*now*. Once ended, a sentence stays ended.",
         ),
         Mistake(
             "end-not-written",

@@ -7,7 +7,7 @@ import linecache
 import math
 import sys
 import textwrap
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 
@@ -31,8 +31,7 @@ def _lines_of(obj: Any) -> tuple[list[str], int | None]:
 
 def _lines_of_class(cls: type) -> tuple[list[str], int | None]:
     """A class from a notebook: Python does not know in which cell it stands, but its methods do."""
-    codes = [method.__code__ for method in vars(cls).values() if inspect.isfunction(method)]
-    for code in codes:
+    for code in _codes_of(cls):
         lines = linecache.getlines(code.co_filename)
         with contextlib.suppress(SyntaxError, ValueError):
             for node in ast.walk(ast.parse("".join(lines))):
@@ -43,10 +42,16 @@ def _lines_of_class(cls: type) -> tuple[list[str], int | None]:
     return [], None
 
 
+def _codes_of(cls: type) -> list[CodeType]:
+    return [method.__code__ for method in vars(cls).values() if inspect.isfunction(method)]
+
+
 def file_of(obj: Any) -> str | None:
     """The name of the file or cell that an object's code stands in."""
     try:
-        return inspect.getfile(inspect.unwrap(obj if inspect.isroutine(obj) or isinstance(obj, type) else type(obj)))
+        owner = inspect.unwrap(obj if inspect.isroutine(obj) or isinstance(obj, type) else type(obj))
+        own = _codes_of(owner) if isinstance(owner, type) else []  # in a notebook, Python knows it of methods alone
+        return own[0].co_filename if own else inspect.getfile(owner)
     except Exception:
         return None
 
