@@ -1,5 +1,7 @@
 """Exercise: attention over an image, from matrices."""
 
+import math
+
 import torch
 from torch.nn import functional as F
 
@@ -136,6 +138,11 @@ EXERCISE = Exercise(
             "softmax-over-queries",
             attend(axis=1),
             "Your weights sum to 1 over the queries. Each pixel's own weights, over the keys, must sum to 1.",
+        ),
+        Mistake(
+            "pooling",
+            attend(scale=lambda x, q, k: math.inf),
+            "Every pixel gets the same mean of all values. With its own weights, each pixel gets what it asks for.",
         ),
         Mistake(
             "channels-attend",

@@ -177,6 +177,16 @@ EXERCISE = Exercise(
             "weight[:, :, i, j].",
         ),
         Mistake(
+            "last-table-alone",
+            lambda x, weight, bias: F.conv2d(F.pad(x, (0, 1, 0, 1)), weight[:, :, 2:, 2:], bias)[:, :, 1:, 1:],
+            "Only the last table arrives, that of the neighbor below and to the right. Add up all nine.",
+        ),
+        Mistake(
+            "four-tables",
+            lambda x, weight, bias: F.conv2d(F.pad(x, (1, 0, 1, 0)), weight[:, :, :2, :2], bias),
+            "Only four of the nine places arrive: 0 and 1 in each direction. i and j run up to 2.",
+        ),
+        Mistake(
             "middle-alone",
             _variant(first_only=True),
             "Only the pixel itself arrives. The other eight tables are missing.",

@@ -188,6 +188,11 @@ EXERCISE = Exercise(
             "Let it start at 0 at least.",
         ),
         Mistake(
+            "one-row",
+            lambda height, width, radius: neighborhood(height, width, radius)[0],
+            "This is one row of the mask, that of pixel 0. Every pixel has a row of its own: (n, n).",
+        ),
+        Mistake(
             "four-axes",
             _four_axes,
             "The booleans are right, but queries and keys have two axes each. Join height and width: (n, n).",

@@ -76,6 +76,11 @@ EXERCISE = Exercise(
             "All numbers of an image are in one row now. Join only height and width.",
         ),
         Mistake(
+            "channels-averaged",
+            lambda x: x.double().mean(dim=1).flatten(1),
+            "You take the mean of the channels. A token keeps all of them, as its vector.",
+        ),
+        Mistake(
             "first-image-alone",
             lambda x: x[0].flatten(1).T,
             "Only the first image of the batch comes back. The batch stays as the first axis.",

@@ -114,6 +114,14 @@ EXERCISE = Exercise(
             "All four are repaired, but the factor √d_model is gone. It was right.",
         ),
         Mistake(
+            "rows-of-the-words",
+            lambda ids, words, max_len=50: (
+                words[ids] * math.sqrt(words.shape[1]) + sinusoidal_encoding(int(ids.max()) + 1, words.shape[1])[ids]
+            ),
+            "Your rows are chosen by the ids, so equal words get equal positions. The row is the token's place in the "
+            "sentence.",
+        ),
+        Mistake(
             "scale-on-all",
             lambda ids, words, max_len=50: math.sqrt(words.shape[1]) * _embed(scale=False)(ids, words),
             "The factor √d_model multiplies the positions as well. It belongs to the words alone, and there it was "

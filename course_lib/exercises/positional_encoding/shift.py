@@ -171,6 +171,23 @@ EXERCISE = Exercise(
             "Your matrix makes one step, whatever the distance. Multiply the speeds by the distance.",
         ),
         Mistake(
+            "blocks-apart",
+            lambda distance, d_model: (
+                shift(distance, d_model).view(d_model // 2, 2, d_model // 2, 2).diagonal(0, 0, 2).permute(2, 0, 1)
+            ),
+            "These are the blocks, one behind another. They belong on the diagonal of one matrix.",
+        ),
+        Mistake(
+            "row-on-the-diagonal",
+            lambda distance, d_model: (
+                torch.stack([(distance * speeds(d_model)).sin(), (distance * speeds(d_model)).cos()], dim=-1)
+                .flatten()
+                .float()
+                .diag()
+            ),
+            "You put a row of the table on the diagonal. A diagonal stretches channels, but each pair has to turn.",
+        ),
+        Mistake(
             "block-times-distance",
             _block_times_distance,
             "The numbers of one step come out multiplied by the distance. The *angle* is what grows with it: take sine "
