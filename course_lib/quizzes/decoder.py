@@ -30,7 +30,7 @@ QUESTIONS = [
             Option(
                 "never, if it is trained until the loss no longer falls",
                 False,
-                "The loss stops at the sum of the entropies of the single words. Below it no such model can get.",
+                "The loss stops at the sum of the entropies of the single words. No such model can get below it.",
             ),
         ],
     ),
@@ -77,7 +77,7 @@ QUESTIONS = [
             Option(
                 "at the floor, because no token sees itself",
                 False,
-                "No token sees itself *in attention*. Which other way leads from the input to the output?",
+                "No token sees itself *as a key or value*. Which other ways lead from the input to the output?",
             ),
             Option(
                 "above the floor, because row 0 is empty",
@@ -132,7 +132,7 @@ QUESTIONS = [
     ),
     Question(
         id="decoder.which_mask",
-        text="Which of these belong to a decoder layer? (several may be right)",
+        text="Which of these belong to a decoder layer?",
         many=True,
         options=[
             Option(
@@ -230,7 +230,7 @@ QUESTIONS = [
     Question(
         id="decoder.too_good",
         text="A new decoder has the validation loss 0.01 after one epoch, and what it writes is nonsense. The causal "
-        "mask of the self-attention is right. What do you look at next? (several may be right)",
+        "mask of the self-attention is right. What do you look at next?",
         many=True,
         options=[
             Option(
@@ -251,7 +251,7 @@ QUESTIONS = [
             Option(
                 "the size of the memory",
                 False,
-                "A memory of another size could make the loss high. It explains no loss that is too good.",
+                "A memory of another size could make the loss high. It does not explain a loss that is too good.",
             ),
         ],
     ),
