@@ -52,7 +52,7 @@ def difference(expected: Any, got: Any, rtol: float, atol: float) -> Difference 
     if want.is_floating_point() and not have.is_floating_point():
         return Difference("wrong-type", f"Expected floating-point numbers, got {have.dtype}: fractions are lost.")
     if want.dtype == torch.bool and not ((have == 0) | (have == 1)).all():
-        return Difference("wrong-type", f"Expected booleans (True = may attend), got other numbers ({have.dtype}).")
+        return Difference("wrong-type", f"Expected booleans, got other numbers ({have.dtype}).")
     single = want.dim() == 0
     return Difference(
         "wrong-values", "The value is not right." if single else "The shape is right, the values are not."

@@ -137,8 +137,18 @@ def _run(obj, given):
         return torch.tensor(sum(p.numel() for p in model.parameters()))
     src, tgt = IDS[about]
     real = (tgt != 0)[..., None]  # what stands at a pad is nobody's business
-    if _fill(model):
-        return as_tensor(model(src, tgt)) * real
+    filled = _fill(model)
+    bare = as_tensor(model(src, tgt))
+    if bare is None or bare.shape[:2] != tgt.shape:
+        return bare
+    if about == "in training":
+        model.train()
+        torch.manual_seed(0)
+        trained = as_tensor(model(src, tgt))
+        if not torch.allclose(trained, bare):
+            return trained
+    if filled:
+        return bare * real
     # Other parts cannot be given the same numbers: what the masks must do is seen all the same.
     logits, reference = as_tensor(model(src, tgt)) * real, Assembled(**SIZES).double().eval()
     after_pads = as_tensor(model(F.pad(src, (0, 2)), F.pad(tgt, (0, 2))))[:, : tgt.shape[1]] * real
@@ -159,6 +169,7 @@ IDS = {
     "two sentences, all sizes different": (_ids(2, 5, seed=3), _ids(2, 4, seed=4)),
     "pads behind both sides": (F.pad(_ids(2, 3, seed=5), (0, 2)), F.pad(_ids(2, 4, seed=6), (0, 3))),
     "all sizes equal": (_ids(4, 4, seed=7), _ids(4, 4, seed=8)),
+    "in training": (_ids(2, 3, seed=9), _ids(2, 5, seed=10)),
 }
 
 
@@ -183,11 +194,42 @@ def _variant(build=None, enter=None, masks=None, memory=None, finish=None):
                 )
             )
             source, target = (enter(self, ids) if enter else self.embedding(ids) for ids in (src, tgt_in))
-            read = source if memory == "embedding" else self.encoder(source, of_encoder)
+            if memory == "target":
+                read, across = target, tgt_mask
+            else:
+                read = source if memory == "embedding" else self.encoder(source, of_encoder)
             logits = self.output(self.decoder(target, read, of_decoder, across))
             return finish(logits) if finish else logits
 
     return Variant
+
+
+def _exchanged(*sizes):
+    model = Assembled(*sizes)
+    model.forward = lambda src, tgt_in: Assembled.forward(model, tgt_in, src)
+    return model
+
+
+def _dropout_in_the_layers(model, n_layers):
+    for stack in (model.encoder, model.decoder):
+        for part in stack.modules():
+            if isinstance(part, nn.Dropout):
+                part.p = 0.1
+
+
+def _dropout_everywhere(model, n_layers):
+    for part in model.modules():
+        if isinstance(part, nn.Dropout):
+            part.p = 0.1
+
+
+def _bias_at_the_output(model, n_layers):
+    model.output.bias = nn.Parameter(torch.zeros(SIZES["vocab_size"]))
+
+
+def _norm_first(model, n_layers):
+    sizes = [SIZES[name] for name in ("d_model", "n_heads", "d_ff")]
+    model.encoder, model.decoder = (stack(n_layers, *sizes, 0.0, norm_first=True) for stack in (Encoder, Decoder))
 
 
 def _without_scale(model, ids):
@@ -274,6 +316,51 @@ EXERCISE = Exercise(
             "The decoder reads the embedded source. The memory is what the encoder makes of it.",
         ),
         Mistake(
+            "memory-is-the-target",
+            _variant(memory="target"),
+            "The source makes no difference: the decoder gets the target as its memory. The memory is what the encoder "
+            "makes of the source.",
+        ),
+        Mistake(
+            "source-causal",
+            _variant(masks=lambda s, t, ids: (s & causal_mask(s.shape[-1]), t, s)),
+            "The encoder is causal. It reads in both directions, and its mask hides pads alone.",
+        ),
+        Mistake(
+            "source-and-target-exchanged",
+            _exchanged,
+            "The source goes into the decoder and the target into the encoder. It is the target that is written, so "
+            "there are logits at each of *its* positions.",
+        ),
+        Mistake(
+            "last-position-only",
+            _variant(finish=lambda logits: logits[:, -1]),
+            "You return the logits of the last position. In training, all positions predict at once: return them all.",
+        ),
+        Mistake(
+            "dropout-in-the-layers",
+            _variant(build=_dropout_in_the_layers),
+            "Right in evaluation. In training something is dropped, and no dropout was asked for: encoder and decoder "
+            "have 0.1 by default, so give them 0.0.",
+        ),
+        Mistake(
+            "dropout-everywhere",
+            _variant(build=_dropout_everywhere),
+            "Right in evaluation. In training something is dropped, and no dropout was asked for: the course's parts "
+            "have 0.1 by default, so give them 0.0.",
+        ),
+        Mistake(
+            "bias-at-the-output",
+            _variant(build=_bias_at_the_output),
+            "The output layer has a bias: 13 parameters too many. Its matrix is the embedding's, which has none.",
+        ),
+        Mistake(
+            "norm-behind-the-stacks",
+            _variant(build=_norm_first),
+            "Norms stand behind the two stacks: 2 · 16 = 32 parameters too many. A post-norm machine has none there, "
+            "and its layers have `norm_first=False`, the default.",
+        ),
+        Mistake(
             "softmax-at-the-end",
             _variant(finish=lambda x: x.softmax(dim=-1)),
             "You return probabilities. A model returns logits, since the loss takes its own softmax.",
@@ -286,7 +373,8 @@ EXERCISE = Exercise(
         Mistake(
             "untied",
             _variant(build=_untied),
-            "The output layer has a matrix of its own: 13 · 8 = 104 parameters too many. Share the embedding's.",
+            "A second matrix of words makes 13 · 8 = 104 parameters too many. The source, the target, and the output "
+            "layer share one.",
         ),
         Mistake(
             "one-layer-repeated",

@@ -86,7 +86,12 @@ _FEED_FORWARD = (
 )
 _NORMS = (
     ("", {}, ""),
-    ("two-norms-in-the-decoder", {"norms": 4}, "A decoder layer has three sublayers, so it has three norms."),
+    (
+        "two-norms-in-the-decoder",
+        {"norms": 4},
+        "Each layer of the two stacks together lacks 2 · d_model numbers: a decoder layer has three norms, and the "
+        "feed-forward network on each side has two biases, of d_ff and of d_model numbers.",
+    ),
     ("norm-without-bias", {"norm": 1}, "A norm trains a gain and a bias: 2 · d_model numbers."),
     ("norms-forgotten", {"norm": 0}, "The norms are missing: two in an encoder layer, three in a decoder layer."),
     (
@@ -146,6 +151,27 @@ EXERCISE = Exercise(
             "bias-in-the-output-layer",
             _count(extra=lambda v, d: v),
             "The output layer has no bias: its matrix is the embedding's, and an embedding has none.",
+        ),
+        Mistake(
+            "tied-and-untied-exchanged",
+            _count(matrices=lambda tied: 3 if tied else 1),
+            "`tied` works the wrong way around: tied, there is one matrix of words, and untied there are three.",
+        ),
+        Mistake(
+            "one-decoder-layer",
+            lambda vocab_size, d_model, d_ff, n_layers, tied: (
+                parameter_count(vocab_size, d_model, d_ff, n_layers, tied)
+                - (n_layers - 1) * (8 * (d_model * d_model + d_model) + 2 * d_model * d_ff + d_ff + 7 * d_model)
+            ),
+            "The decoder is counted with one layer. It has n_layers of them, as the encoder has.",
+        ),
+        Mistake(
+            "words-in-every-layer",
+            lambda vocab_size, d_model, d_ff, n_layers, tied: (
+                parameter_count(vocab_size, d_model, d_ff, n_layers, tied)
+                + (n_layers - 1) * (1 if tied else 3) * vocab_size * d_model
+            ),
+            "The words are counted once for each layer. They stand before and behind the stacks, once for the machine.",
         ),
         Mistake(
             "one-layer",

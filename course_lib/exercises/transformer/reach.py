@@ -52,11 +52,17 @@ def in_one_batch(f, ids, vocab_size):
 class Listener:
     """A model with a name that says who listens to whom: every output is a sum of what its tokens say."""
 
-    def __init__(self, name, table, strength=1.0, only=None):
+    def __init__(self, name, table, strength=1.0, only=None, vocab_size=13):
         self.name, self.table, self.strength, self.only = name, table, strength, only
+        self.vocab_size = vocab_size
 
     def __call__(self, ids):
         n = ids.shape[1]
+        if ids.min() < 0 or ids.max() >= self.vocab_size:
+            raise IndexError(
+                f"f expected ids from 0 to {self.vocab_size - 1}, got {ids.min()} to {ids.max()}: keep each edit below "
+                "vocab_size"
+            )
         said = (1.0 + ids.double())[..., None] * torch.tensor([1.0, -1.0, 0.0], dtype=torch.float64)
         heard = self.strength * self.table[:n, :n].double() @ said
         if self.only is not None:  # the token that switches listening on
@@ -93,7 +99,13 @@ def _cases():
             11,
             about="heard in the other sentence",
         ),
-        case(Listener("the last alone", torch.eye(7).roll(1, 0)), torch.full((1, 4), 10), 11, about="all ids the last"),
+        case(
+            Listener("the last alone", torch.eye(7).roll(1, 0), vocab_size=11),
+            torch.full((1, 4), 10),
+            11,
+            about="all ids the last",
+        ),
+        case(Listener("all hear all", full, vocab_size=2), _ids(1, 7, 2), 2, about="a vocabulary of two"),
     ]
 
 
@@ -114,6 +126,24 @@ def _found(edit=None, compare=None, table=None, sentences=None):
         return found if table is None else table(found)
 
     return answer
+
+
+def _amounts(f, ids, vocab_size):
+    changes = []
+    for k in range(ids.shape[1]):
+        edited = ids.clone()
+        edited[:, k] = (ids[:, k] + 1) % vocab_size
+        changes.append((f(edited) - f(ids)).abs().amax(dim=(0, 2)))
+    return torch.stack(changes, dim=1)
+
+
+def _deleted(f, ids, vocab_size):
+    before, n = f(ids), ids.shape[1]
+    table = torch.zeros(n, n, dtype=torch.bool)
+    for k in range(n):
+        rest = torch.cat([ids[:, :k], ids[:, k + 1 :]], dim=1)
+        table[: n - 1, k] = (f(rest) != before[:, : n - 1]).any(dim=2).any(dim=0)
+    return table
 
 
 def _in_place(f, ids, vocab_size):
@@ -148,7 +178,8 @@ EXERCISE = Exercise(
         Mistake(
             "sums-cancel",
             _found(compare=lambda moved: (moved.sum(dim=2).abs() > 1e-6).any(dim=0)),
-            "You add up changes that may cancel, some up and some down. Take the absolute value first.",
+            "No output moves in your table, although some do: some features go up, some go down, and some stay. "
+            "Take absolute changes before you add any, and ask whether *any* feature moved.",
         ),
         Mistake(
             "threshold-too-high",
@@ -182,6 +213,24 @@ EXERCISE = Exercise(
             "one-answer-for-all",
             _found(table=lambda found: found.all()),
             "One answer for the whole table is not enough to see *where* something is cut off. Return the table.",
+        ),
+        Mistake(
+            "itself-alone",
+            _found(table=lambda found: found & torch.eye(len(found), dtype=torch.bool)),
+            "Only the diagonal of your table is filled: it says whether an output moves with its *own* token. Ask of "
+            "each edit which of all the outputs move.",
+        ),
+        Mistake(
+            "amounts",
+            _amounts,
+            "Your table says how *much* an output moves. The question is whether it moves: compare with a small number "
+            "such as 1e-6.",
+        ),
+        Mistake(
+            "deleted",
+            _deleted,
+            "You delete the token, so that all later ones move up by a position and the outputs no longer match. Edit "
+            "it: write another id in its place.",
         ),
         Mistake(
             "unmoved",

@@ -219,7 +219,7 @@ def _partly_repaired():
     for number in range(1, 15):
         left = [bug for place, bug in enumerate(BUGS) if number >> place & 1]
         found = [_FOUND[bug][0] for bug in BUGS if bug not in left]
-        begin = f"{('None', 'One', 'Two', 'Three')[len(found)]} of four found: {', '.join(found)} green."
+        begin = f"{('None', 'One', 'Two', 'Three')[len(found)]} of four found. Green now: {', '.join(found)}."
         yield Mistake(
             "left-" + "-and-".join(left), machine_with(left), f"{begin} {' '.join(_FOUND[bug][1] for bug in left)}"
         )
@@ -255,6 +255,20 @@ class _NoCausalMask(Machine):
         return self.output(x)
 
 
+class _NormsRemoved(Machine):
+    def __init__(self, vocab_size, d_model, n_heads, d_ff, n_layers):
+        super().__init__(vocab_size, d_model, n_heads, d_ff, n_layers)
+        for layer in self.decoder.layers:
+            for residual in layer.residuals:
+                residual.norm = nn.Identity()
+
+
+class _BiasAtTheOutput(Machine):
+    def __init__(self, vocab_size, d_model, n_heads, d_ff, n_layers):
+        super().__init__(vocab_size, d_model, n_heads, d_ff, n_layers)
+        self.output.bias = nn.Parameter(torch.zeros(vocab_size))
+
+
 class _SameStorage(Machine):
     def __init__(self, vocab_size, d_model, n_heads, d_ff, n_layers):
         super().__init__(vocab_size, d_model, n_heads, d_ff, n_layers)
@@ -278,6 +292,18 @@ EXERCISE = Exercise(
             "norm-left-out",
             _WithoutNorm,
             "All probes are green, and the decoder has no norm any more. Over which axes should it take the mean?",
+        ),
+        Mistake(
+            "norms-removed",
+            _NormsRemoved,
+            "All probes are green, and the decoder's six norms are gone, with their gains and biases: 2 · 3 · 16 = 96 "
+            "parameters too few. Over which axes should they take the mean?",
+        ),
+        Mistake(
+            "bias-at-the-output",
+            _BiasAtTheOutput,
+            "All probes are green, and the output layer has a bias now: 13 parameters too many. It has none, since its "
+            "matrix is the embedding's.",
         ),
         Mistake(
             "norm-of-each-feature",

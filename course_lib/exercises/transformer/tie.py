@@ -63,6 +63,11 @@ def _tied_and_changed(obj, given):
     model = obj(_Words(vocab_size, d_model))
     if model is None:
         return None
+    if isinstance(model.output, nn.Embedding):
+        raise TypeError(
+            "expected `model.output` to stay a layer that multiplies, got an Embedding, which looks up ids: share the "
+            "weight, not the module"
+        )
     src, tgt = torch.tensor([[1, 2, 0]]), torch.tensor([[0, 3]])
     found = []
     for load in (False, True):
