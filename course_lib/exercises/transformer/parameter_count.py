@@ -155,7 +155,7 @@ EXERCISE = Exercise(
         Mistake(
             "tied-and-untied-exchanged",
             _count(matrices=lambda tied: 3 if tied else 1),
-            "`tied` works the wrong way around: tied, there is one matrix of words, and untied there are three.",
+            "The argument `tied` works the wrong way around: there is one matrix of words if it is True, else three.",
         ),
         Mistake(
             "one-decoder-layer",
