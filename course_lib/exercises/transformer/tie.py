@@ -63,7 +63,7 @@ def _tied_and_changed(obj, given):
     model = obj(_Words(vocab_size, d_model))
     if model is None:
         return None
-    if isinstance(getattr(model, "output", None), nn.Embedding):
+    if isinstance(model.output, nn.Embedding):
         raise TypeError(
             "expected `model.output` to stay a layer that multiplies, got an Embedding, which looks up ids: share the "
             "weight, not the module"
