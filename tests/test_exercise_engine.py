@@ -4,6 +4,7 @@ import functools
 import json
 import math
 import random
+import signal
 import sys
 import threading
 import time
@@ -18,6 +19,7 @@ from course_lib.exercises import check, kept_solution, progress_file, registry, 
 from course_lib.exercises.engine import Exercise, Mistake, case, check_exercise
 from course_lib.exercises.engine.compare import brief, difference, pattern
 from course_lib.exercises.engine.explain import explain
+from course_lib.exercises.engine.sandbox import alarm_ready, run_safely
 from course_lib.exercises.engine.source import same_code, standalone_source, unfinished_line
 
 
@@ -227,6 +229,14 @@ def test_a_right_answer_that_is_slow_passes():
         return 2 * x
 
     assert judge(answer, time_limit=0.7).passed
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no alarms on Windows")
+def test_an_alarm_that_comes_late_reaches_nobody():
+    with alarm_ready():
+        signal.raise_signal(signal.SIGALRM)  # no time limit runs
+        assert run_safely(lambda: signal.raise_signal(signal.SIGALRM), (), {}, time.monotonic() + 5).out_of_time
+        signal.raise_signal(signal.SIGALRM)
 
 
 def test_an_answer_too_slow_to_be_asked_twice_passes():

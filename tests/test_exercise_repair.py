@@ -457,9 +457,10 @@ def bare(function):
     """The source of a function without its docstring and annotations."""
     tree = copy.deepcopy(tree_of(function))
     for node in ast.walk(tree):
-        for name in ("returns", "annotation"):
-            if hasattr(node, name):
-                setattr(node, name, None)
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, ast.FunctionDef):
+            node.returns = None
     tree.body = tree.body[ast.get_docstring(tree) is not None :]
     return ast.unparse(tree)
 
@@ -467,7 +468,8 @@ def bare(function):
 def test_a_random_change_of_a_reference_is_located(notebook):
     draw = random.Random(0)
     located = []
-    for name, exercise in registry().items():
+    functions = {name: each for name, each in registry().items() if not isinstance(each.reference, type)}
+    for name, exercise in functions.items():
         source = bare(exercise.reference)
         unnamed = without_mistakes(name)
         vars(notebook.module).update(inspect.unwrap(exercise.reference).__globals__, __name__="notebook")
@@ -479,15 +481,16 @@ def test_a_random_change_of_a_reference_is_located(notebook):
                 refused += 1
             if refused == 3:
                 break
-    assert len(located) >= 3 * len(registry())
+    assert len(located) >= 3 * len(functions)
     assert sum(located) >= 0.9 * len(located)
 
 
 def test_strangers_wrong_answers_are_located(notebook, monkeypatch):
-    """Some of the answers that people wrote, with no mistake known; `python -m tests.repairs` looks at all of them."""
-    monkeypatch.setattr(repairs, "SECONDS", 1.0)
-    found = []
-    for answer in random.Random(0).sample([answer for answer in ANSWERS if answer.kind == "Wrong"], k=30):
+    """Some of the functions that people wrote, with no mistake known; `python -m tests.repairs` looks at all."""
+    monkeypatch.setattr(repairs, "SECONDS", 5.0)  # a busy machine has less of them
+    found, exercises = [], registry()
+    functions = [a for a in ANSWERS if a.kind == "Wrong" and not isinstance(exercises[a.exercise].reference, type)]
+    for answer in random.Random(0).sample(functions, k=30):
         vars(notebook.module).clear()
         vars(notebook.module).update(__name__="notebook", torch=torch, nn=nn, F=F, np=np, math=__import__("math"))
         notebook(answer.given or "def nothing():\n    pass")

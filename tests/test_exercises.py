@@ -33,11 +33,17 @@ def changed(exercise, change):
 
 
 class _Changed(nn.Module):
-    """A module whose outputs are changed."""
+    """A module whose outputs are changed; its parts are still there."""
 
     def __init__(self, module, change):
         super().__init__()
         self.module, self.change = module, change
+
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("module"), name)
 
     def forward(self, *args, **kwargs):
         return self.change(self.module(*args, **kwargs))

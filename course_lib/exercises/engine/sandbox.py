@@ -139,6 +139,7 @@ def _has_alarm() -> bool:
 
 
 _READY: list[bool] = []
+_WATCHED: list[bool] = []  # holds something while a time limit runs
 
 
 @contextlib.contextmanager
@@ -157,19 +158,25 @@ def alarm_ready() -> Iterator[None]:
 
 
 def _raise_out_of_time(signum: int, frame: Any) -> None:
-    # What is raised while Python clears away dead objects reaches nobody; the alarm comes again soon.
-    if frame is None or not frame.f_code.co_filename.endswith(("weakref.py", "_weakrefset.py")):
+    # What is raised while Python clears away dead objects reaches nobody; the alarm comes again soon. And an alarm
+    # that went off at the last moment may arrive when nobody waits for it any more.
+    if _WATCHED and (frame is None or not frame.f_code.co_filename.endswith(("weakref.py", "_weakrefset.py"))):
         raise OutOfTime
 
 
 @contextlib.contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
     with alarm_ready():
+        _WATCHED.append(True)
         signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
         try:
             yield
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            try:
+                _WATCHED.clear()
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                _WATCHED.clear()
 
 
 @contextlib.contextmanager
