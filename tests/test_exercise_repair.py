@@ -468,7 +468,8 @@ def bare(function):
 def test_a_random_change_of_a_reference_is_located(notebook):
     draw = random.Random(0)
     located = []
-    functions = {name: each for name, each in registry().items() if not isinstance(each.reference, type)}
+    subjects = ("seq2seq", "attention", "self_attention", "multi_head", "masks")  # all of them would take minutes
+    functions = {name: each for name, each in registry().items() if name.startswith(subjects)}
     for name, exercise in functions.items():
         source = bare(exercise.reference)
         unnamed = without_mistakes(name)
