@@ -1,7 +1,6 @@
-"""A decoder-only language model built from the parts of 2017 or of today, and sampling from it."""
+"""A decoder-only language model built from the parts of 2017 or of today."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -13,7 +12,7 @@ from course_lib.layer_norm import LayerNorm
 from course_lib.masks import causal_mask
 from course_lib.modern import GroupedQueryAttention, RMSNorm, SwiGLU, rotary_angles
 from course_lib.positional_encoding import SinusoidalPositions, look_up
-from course_lib.tokens import EOS, PAD
+from course_lib.tokens import PAD
 from course_lib.transformer import initialize
 
 
@@ -21,8 +20,17 @@ from course_lib.transformer import initialize
 class LanguageModelConfig:
     """The shape of a `LanguageModel`, and which of its parts are today's (the defaults) or those of 2017.
 
-    Switched off, `rms_norm` gives layer norm, `rotary` sinusoidal positions, `swiglu` a feed-forward network with
-    GELU; n_kv_heads = n_heads gives multi-head attention.
+    Switched off, `rms_norm` gives layer norm, and `swiglu` a feed-forward network with GELU; n_kv_heads = n_heads
+    gives multi-head attention. `positions` is "rotary", "sinusoidal", or "none". A head is `d_k` features wide,
+    d_model / n_heads when it is None. `rope_base` and `rope_layout` are those of `rotary_angles` and `rotate`, `eps`
+    is that of the norms. `tied` gives input and output one matrix; `scaled` multiplies the embedding by √d_model.
+
+    >>> llama_3_2_1b = LanguageModelConfig(
+    ...     vocab_size=128256, d_model=2048, n_heads=32, n_kv_heads=8, d_ff=8192, n_layers=16,
+    ...     rope_base=500_000, eps=1e-5, scaled=False,
+    ... )
+    >>> llama_3_2_1b.head_width
+    64
     """
 
     vocab_size: int
@@ -33,8 +41,29 @@ class LanguageModelConfig:
     n_layers: int = 4
     dropout: float = 0.0
     rms_norm: bool = True
-    rotary: bool = True
+    positions: str = "rotary"
     swiglu: bool = True
+    d_k: int | None = None
+    rope_base: float = 10000.0
+    rope_layout: str = "half"
+    eps: float = 1e-6
+    tied: bool = True
+    scaled: bool = True
+
+    def __post_init__(self):
+        if self.positions not in ("rotary", "sinusoidal", "none"):
+            raise ValueError(
+                f"expected positions 'rotary', 'sinusoidal', or 'none', got {self.positions!r}: choose one of them"
+            )
+
+    @property
+    def head_width(self) -> int:
+        """Features of one head."""
+        return self.d_k or self.d_model // self.n_heads
+
+    def make_norm(self) -> nn.Module:
+        """A new norm over d_model features."""
+        return (RMSNorm if self.rms_norm else LayerNorm)(self.d_model, self.eps)
 
 
 class Block(nn.Module):
@@ -47,9 +76,10 @@ class Block(nn.Module):
 
     def __init__(self, config: LanguageModelConfig):
         super().__init__()
-        make_norm = RMSNorm if config.rms_norm else LayerNorm
-        self.norm_1, self.norm_2 = make_norm(config.d_model), make_norm(config.d_model)
-        self.attention = GroupedQueryAttention(config.d_model, config.n_heads, config.n_kv_heads)
+        self.norm_1, self.norm_2 = config.make_norm(), config.make_norm()
+        self.attention = GroupedQueryAttention(
+            config.d_model, config.n_heads, config.n_kv_heads, config.rope_layout, config.d_k
+        )
         if config.swiglu:
             self.feed_forward = SwiGLU(config.d_model, config.d_ff)
         else:
@@ -99,7 +129,9 @@ class LanguageState:
 
 
 class LanguageModel(nn.Module):
-    """Ids in, a score for every possible next id out, at every position; input and output share one matrix.
+    """Ids in, a score for every possible next id out, at every position.
+
+    `offset` is the position of the first id: the same text, placed elsewhere.
 
     Source: Radford et al. 2019 (decoder-only); Touvron et al. 2023 (the parts that are the defaults here).
 
@@ -114,21 +146,21 @@ class LanguageModel(nn.Module):
         self.config = config
         self.tokens = nn.Embedding(config.vocab_size, config.d_model)
         nn.init.normal_(self.tokens.weight, std=config.d_model**-0.5)
-        self.positions = None if config.rotary else SinusoidalPositions(config.d_model)
+        self.positions = SinusoidalPositions(config.d_model) if config.positions == "sinusoidal" else None
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.n_layers))
-        self.norm = RMSNorm(config.d_model) if config.rms_norm else LayerNorm(config.d_model)
+        self.norm = config.make_norm()
         self.dropout = nn.Dropout(config.dropout)
         self.output = nn.Linear(config.d_model, config.vocab_size, bias=False)
         self.apply(initialize)
-        self.output.weight = self.tokens.weight
+        if config.tied:
+            self.output.weight = self.tokens.weight
 
-    def forward(self, ids: Int[Tensor, "batch seq_len"]) -> Float[Tensor, "batch seq_len vocab_size"]:
-        return self.continued(ids, self.start(ids[:, :0]))[0]
+    def forward(self, ids: Int[Tensor, "batch seq_len"], offset: int = 0) -> Float[Tensor, "batch seq_len vocab_size"]:
+        return self.continued(ids, self.start(ids[:, :0]), offset)[0]
 
     def start(self, prompt: Int[Tensor, "batch prompt_len"]) -> LanguageState:
         """The state after reading the prompt, which may be empty; `step` goes on with the next token."""
-        width = self.config.d_model // self.config.n_heads
-        empty = self.tokens.weight.new_zeros(len(prompt), self.config.n_kv_heads, 0, width)
+        empty = self.tokens.weight.new_zeros(len(prompt), self.config.n_kv_heads, 0, self.config.head_width)
         state = LanguageState([(empty, empty)] * self.config.n_layers, (prompt != PAD)[:, None, :0])
         return self.continued(prompt, state)[1] if prompt.shape[1] else state
 
@@ -140,20 +172,22 @@ class LanguageModel(nn.Module):
         return logits[:, -1].unflatten(0, tokens.shape), state
 
     def continued(
-        self, ids: Int[Tensor, "rows n"], state: LanguageState
+        self, ids: Int[Tensor, "rows n"], state: LanguageState, offset: int = 0
     ) -> tuple[Float[Tensor, "rows n vocab_size"], LanguageState]:
-        """The scores at `n` more tokens per row: their positions go on where the cache ends."""
+        """The scores at `n` more tokens per row: their positions go on where the cache ends, `offset` further on."""
         past = state.real.shape[-1]
         real = torch.cat([state.real, (ids != PAD).view(*state.real.shape[:2], ids.shape[1])], dim=-1)
         newest = causal_mask(real.shape[-1])[past:].to(ids.device)
         mask = real.flatten(0, 1)[:, None, None] & newest
-        x = look_up(self.tokens, ids) * math.sqrt(self.config.d_model)
+        x = look_up(self.tokens, ids)
+        if self.config.scaled:
+            x = x * math.sqrt(self.config.d_model)
         angles = None
-        if self.positions is None:
-            positions = torch.arange(past, real.shape[-1], device=ids.device)
-            angles = rotary_angles(positions, self.config.d_model // self.config.n_heads)
-        else:
-            x = self.positions(x, offset=past)
+        if self.positions is not None:
+            x = self.positions(x, offset=past + offset)
+        elif self.config.positions == "rotary":
+            positions = torch.arange(past, real.shape[-1], device=ids.device) + offset
+            angles = rotary_angles(positions, self.config.head_width, self.config.rope_base)
         x, caches = self.dropout(x), []
         for block, cache in zip(self.blocks, state.caches, strict=True):
             x, cache = block(x, mask, angles, cache)
@@ -161,66 +195,26 @@ class LanguageModel(nn.Module):
         return self.output(self.norm(x)), LanguageState(caches, real)
 
 
-def top_k_filter(logits: Float[Tensor, "*shape vocab_size"], k: int) -> Float[Tensor, "*shape vocab_size"]:
-    """Keep the k largest logits, set the others to −∞. Source: Fan et al. 2018, section 5.4.
+def windows(
+    ids: Int[Tensor, " tokens"], length: int
+) -> tuple[Int[Tensor, "n_windows length"], Int[Tensor, "n_windows length"]]:
+    """One long text cut into windows: what a model reads, and what it should say, each id one step later.
 
-    >>> top_k_filter(torch.tensor([1.0, 3.0, 2.0]), k=2)
-    tensor([-inf, 3., 2.])
+    The windows lie end to end, so that every id but the first is a target at most once; what does not fill a window at
+    the end is left out. ValueError when there is no id to predict for a whole window.
+
+    >>> read, said = windows(torch.arange(8), length=3)
+    >>> read
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    >>> said
+    tensor([[1, 2, 3],
+            [4, 5, 6]])
     """
-    kept = logits.topk(min(k, logits.shape[-1]), dim=-1)
-    return torch.full_like(logits, -math.inf).scatter(-1, kept.indices, kept.values)
-
-
-def top_p_filter(logits: Float[Tensor, "*shape vocab_size"], p: float) -> Float[Tensor, "*shape vocab_size"]:
-    """Keep the most probable words until their probabilities reach p together, at least one; the others get −∞.
-
-    Source: Holtzman et al. 2020, section 3.1.
-
-    >>> top_p_filter(torch.tensor([0.2, 0.5, 0.3]).log(), p=0.6).exp()
-    tensor([0.0000, 0.5000, 0.3000])
-    """
-    ordered, index = logits.sort(dim=-1, descending=True)
-    probs = ordered.softmax(dim=-1, dtype=torch.promote_types(ordered.dtype, torch.float32))
-    before = probs.cumsum(dim=-1) - probs
-    kept = ordered.masked_fill((before >= p) & (before > 0), -math.inf)
-    return torch.full_like(logits, -math.inf).scatter(-1, index, kept)
-
-
-@torch.no_grad()
-def sample(
-    step: Callable,
-    state: object,
-    tokens: Int[Tensor, "batch beam"],
-    max_len: int,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float = 1.0,
-    generator: torch.Generator | None = None,
-) -> Int[Tensor, "batch beam length"]:
-    """Draw up to `max_len` words after `tokens`, one after the other; after EOS a row holds pads.
-
-    The temperature divides the logits: below 1 the likely words become likelier, above 1 less likely.
-
-    >>> fixed = lambda tokens, state: (torch.tensor([[[0.0, 0.0, 1.0, 0.0, 9.0]]]), state)
-    >>> sample(fixed, None, torch.tensor([[1]]), max_len=3, top_k=1)
-    tensor([[[4, 4, 4]]])
-    """
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"expected top_k of at least 1, got {top_k}: one word must be left to draw")
-    if not 0 <= top_p <= 1:
-        raise ValueError(f"expected top_p from 0 to 1, got {top_p}: it is a share of the probability")
-    if not temperature > 0:
-        raise ValueError(f"expected a temperature above 0, got {temperature}: for the most probable word use top_k=1")
-    drawn, finished = [tokens], torch.zeros_like(tokens, dtype=torch.bool)
-    while len(drawn) <= max_len and not finished.all():
-        logits, state = step(tokens, state)
-        logits = logits.to(torch.promote_types(logits.dtype, torch.float32)) / temperature
-        if top_k is not None:
-            logits = top_k_filter(logits, top_k)
-        if top_p < 1:
-            logits = top_p_filter(logits, top_p)
-        tokens = torch.multinomial(logits.softmax(dim=-1).flatten(0, 1), 1, generator=generator).view(tokens.shape)
-        tokens = tokens.masked_fill(finished, PAD)
-        finished = finished | (tokens == EOS)
-        drawn.append(tokens)
-    return torch.stack(drawn, dim=-1)[..., 1:]
+    if not 0 < length < len(ids):
+        raise ValueError(
+            f"expected a length from 1 to {len(ids) - 1} for a text of {len(ids)} ids, got {length}: "
+            "a window needs one id more than it reads"
+        )
+    n_windows = (len(ids) - 1) // length
+    return ids[: n_windows * length].view(-1, length), ids[1 : n_windows * length + 1].view(-1, length)

@@ -96,7 +96,8 @@ class GroupedQueryAttention(nn.Module):
 
     n_kv_heads = n_heads is multi-head attention, 1 is multi-query attention; the cache shrinks by the ratio. `angles`
     (see `rotary_angles`) turn queries and keys. `cache` holds keys and values of earlier tokens; the third result is
-    the cache with the new ones behind. Source: Ainslie et al. 2023; Shazeer 2019 for n_kv_heads = 1.
+    the cache with the new ones behind. A head is `d_k` features wide, d_model / n_heads when it is None.
+    Source: Ainslie et al. 2023; Shazeer 2019 for n_kv_heads = 1.
 
     >>> attention = GroupedQueryAttention(d_model=8, n_heads=4, n_kv_heads=2)
     >>> output, weights, (key, value) = attention(torch.randn(1, 5, 8))
@@ -104,14 +105,15 @@ class GroupedQueryAttention(nn.Module):
     (torch.Size([1, 4, 5, 5]), torch.Size([1, 2, 5, 2]))
     """
 
-    def __init__(self, d_model: int, n_heads: int, n_kv_heads: int, layout: str = "half"):
+    def __init__(self, d_model: int, n_heads: int, n_kv_heads: int, layout: str = "half", d_k: int | None = None):
         super().__init__()
-        if min(n_heads, n_kv_heads) < 1 or d_model % n_heads or n_heads % n_kv_heads:
+        if min(n_heads, n_kv_heads) < 1 or (d_k is None and d_model % n_heads) or n_heads % n_kv_heads:
             raise ValueError(
                 f"expected d_model divisible by n_heads and n_heads by n_kv_heads, got {d_model}, {n_heads} and "
-                f"{n_kv_heads}: every key-value head serves n_heads / n_kv_heads query heads"
+                f"{n_kv_heads}: every key-value head serves n_heads / n_kv_heads query heads, "
+                "and a head is d_model / n_heads features wide unless you give d_k"
             )
-        d_k = d_model // n_heads
+        d_k = d_k or d_model // n_heads
         self.n_heads, self.n_kv_heads, self.layout = n_heads, n_kv_heads, layout
         self.w_q = nn.Linear(d_model, n_heads * d_k, bias=False)
         self.w_k = nn.Linear(d_model, n_kv_heads * d_k, bias=False)

@@ -1,20 +1,19 @@
-"""The decoder-only model against Hugging Face's Llama, its cache against the whole pass, sampling against its odds."""
+"""The decoder-only model against Hugging Face's Llama, its cache against the whole pass."""
 
 import dataclasses
 import math
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from oracles import assert_equal, gradient, scramble
 
-from course_lib.language_model import LanguageModel, LanguageModelConfig, sample, top_k_filter, top_p_filter
+from course_lib.language_model import LanguageModel, LanguageModelConfig, windows
 from course_lib.probes import leak_probe, record_attention
+from course_lib.sampling import sample
 from course_lib.tokens import EOS, PAD
 
 SMALL = LanguageModelConfig(vocab_size=17, d_model=12, n_heads=6, n_kv_heads=2, d_ff=13, n_layers=2)
-CLASSIC = {"rms_norm": False, "rotary": False, "swiglu": False, "n_kv_heads": 6}
+CLASSIC = {"rms_norm": False, "positions": "sinusoidal", "swiglu": False, "n_kv_heads": 6}
 
 
 def model(**changes):
@@ -33,7 +32,9 @@ def llama(ours):
             num_hidden_layers=c.n_layers,
             num_attention_heads=c.n_heads,
             num_key_value_heads=c.n_kv_heads,
-            rms_norm_eps=1e-6,
+            head_dim=c.head_width,
+            rms_norm_eps=c.eps,
+            rope_parameters={"rope_type": "default", "rope_theta": c.rope_base},
             tie_word_embeddings=False,
             pad_token_id=PAD,
             bos_token_id=1,
@@ -42,7 +43,7 @@ def llama(ours):
         )
     )
     with torch.no_grad():
-        theirs.model.embed_tokens.weight.copy_(ours.tokens.weight * math.sqrt(c.d_model))
+        theirs.model.embed_tokens.weight.copy_(ours.tokens.weight * (math.sqrt(c.d_model) if c.scaled else 1))
         theirs.lm_head.weight.copy_(ours.output.weight)
         theirs.model.norm.weight.copy_(ours.norm.gain)
         for block, layer in zip(ours.blocks, theirs.model.layers, strict=True):
@@ -57,8 +58,21 @@ def llama(ours):
     return theirs.double().eval()
 
 
-def test_equals_llama_with_gradients():
-    ours = model()
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"d_k": 4},
+        {"rope_base": 50.0},
+        {"eps": 0.1},
+        {"tied": False},
+        {"scaled": False},
+        {"d_model": 18, "d_k": 4, "rope_base": 500_000.0, "eps": 1e-5, "tied": False, "scaled": False},
+    ],
+    ids=str,
+)
+def test_equals_llama_with_gradients(changes):
+    ours = model(**changes)
     theirs = llama(ours)
     ids = torch.randint(1, 17, (3, 7))
     mine, reference = ours(ids), theirs(ids, use_cache=False).logits
@@ -68,7 +82,12 @@ def test_equals_llama_with_gradients():
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, CLASSIC, {"rotary": False}, {"swiglu": False}, {"rms_norm": False}, {"n_kv_heads": 1}]
+    "changes",
+    [
+        *({}, CLASSIC, {"positions": "sinusoidal"}, {"positions": "none"}, {"swiglu": False}, {"rms_norm": False}),
+        *({"n_kv_heads": 1}, {"d_k": 4, "rope_layout": "interleaved"}, {"tied": False, "scaled": False}),
+    ],
+    ids=str,
 )
 def test_every_combination_is_causal_learns_and_caches(changes):
     ours = model(**changes)
@@ -87,6 +106,60 @@ def test_every_combination_is_causal_learns_and_caches(changes):
 def test_the_tied_matrix_is_one_parameter():
     ours = LanguageModel(SMALL)
     assert ours.output.weight is ours.tokens.weight
+    assert LanguageModel(dataclasses.replace(SMALL, tied=False)).output.weight is not ours.tokens.weight
+
+
+# What the models' own cards say; two of the heads are wider than d_model / n_heads.
+PUBLISHED = {
+    "SmolLM2 135M": (LanguageModelConfig(49152, 576, 9, 3, 1536, 30), 134_515_008),
+    "Llama 3.2 1B": (LanguageModelConfig(128256, 2048, 32, 8, 8192, 16), 1_235_814_400),
+    "Gemma 2B": (LanguageModelConfig(256000, 2048, 8, 1, 16384, 18, d_k=256), 2_506_172_416),
+    "Mistral 7B": (LanguageModelConfig(32000, 4096, 32, 8, 14336, 32, tied=False), 7_241_732_096),
+    "Llama 3 8B": (LanguageModelConfig(128256, 4096, 32, 8, 14336, 32, tied=False), 8_030_261_248),
+    "Llama 3.1 405B": (LanguageModelConfig(128256, 16384, 128, 8, 53248, 126, tied=False), 405_853_388_800),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_real_models_configuration_gives_its_published_count(name):
+    config, count = PUBLISHED[name]
+    with torch.device("meta"):  # shapes without memory
+        ours = LanguageModel(config)
+    assert sum(p.numel() for p in ours.parameters()) == count
+
+
+def test_the_same_text_elsewhere_is_the_same_to_rotary_positions_alone():
+    ids = torch.randint(1, 17, (2, 6))
+    moved = {
+        positions: (ours(ids, offset=40) - ours(ids)).abs().max().item()
+        for positions in ("rotary", "none", "sinusoidal")
+        for ours in [model(positions=positions)]
+    }
+    assert moved["rotary"] < 1e-6  # the angles are rounded to single precision
+    assert moved["none"] == 0
+    assert moved["sinusoidal"] > 0.01
+    padded = torch.cat([torch.zeros(2, 40, dtype=torch.long), ids], dim=1)
+    classic = model(positions="sinusoidal")
+    assert_equal(classic(ids, offset=40), classic(padded)[:, 40:])
+
+
+def test_unknown_positions_are_refused():
+    with pytest.raises(ValueError, match="expected positions 'rotary', 'sinusoidal', or 'none', got 'learned'"):
+        LanguageModelConfig(17, positions="learned")
+
+
+@pytest.mark.parametrize(("n", "length"), [(2, 1), (9, 4), (10, 4), (9, 8), (12, 5)])
+def test_windows_predict_every_id_once(n, length):
+    read, said = windows(torch.arange(n), length)
+    assert torch.equal(said, read + 1)
+    assert torch.equal(read.flatten(), torch.arange(len(read) * length))
+    assert n - length <= said.numel() <= n - 1
+
+
+@pytest.mark.parametrize("length", [0, -1, 9, 10])
+def test_windows_longer_than_the_text_are_refused(length):
+    with pytest.raises(ValueError, match=f"expected a length from 1 to 8 for a text of 9 ids, got {length}"):
+        windows(torch.arange(9), length)
 
 
 def test_reordered_and_kept_beams_go_on_with_their_own_history():
@@ -132,60 +205,6 @@ def test_an_id_outside_the_vocabulary_is_named():
         model()(torch.tensor([[17]]))
 
 
-@settings(max_examples=15, deadline=None)
-@given(st.integers(1, 12), st.floats(0.05, 0.99), st.integers(0, 999))
-def test_filters_equal_hugging_faces(k, p, seed):
-    process = pytest.importorskip("transformers.generation.logits_process")
-    torch.manual_seed(seed)
-    logits = 3 * torch.randn(3, 11, dtype=torch.float64)
-    ids = torch.zeros(3, 1, dtype=torch.long)
-    assert torch.equal(top_k_filter(logits, k), process.TopKLogitsWarper(k)(ids, logits))
-    assert torch.equal(top_p_filter(logits, p), process.TopPLogitsWarper(p)(ids, logits))
-
-
-def test_top_p_keeps_at_least_one_word():
-    assert top_p_filter(torch.tensor([1.0, 2.0]), 0.0).tolist() == [-math.inf, 2.0]
-
-
-LOGITS = torch.tensor([0.0, 0.0, 0.0, 0.0, 0.6, 0.25, 0.15]).log()
-
-
-def fixed(tokens, state):
-    return LOGITS.expand(*tokens.shape, -1), state + 1
-
-
-@pytest.mark.parametrize(
-    ("options", "odds"),
-    [
-        ({}, [0.6, 0.25, 0.15]),
-        ({"temperature": 0.5}, [0.36 / 0.445, 0.0625 / 0.445, 0.0225 / 0.445]),
-        ({"top_k": 2}, [0.6 / 0.85, 0.25 / 0.85, 0.0]),
-        ({"top_p": 0.61}, [0.6 / 0.85, 0.25 / 0.85, 0.0]),
-        ({"top_p": 0.5}, [1.0, 0.0, 0.0]),
-        ({"top_k": 1, "temperature": 9.0}, [1.0, 0.0, 0.0]),
-    ],
-)
-def test_samples_come_with_their_odds(options, odds):
-    generator = torch.Generator().manual_seed(0)
-    drawn = sample(fixed, 0, torch.ones(50, 40, dtype=torch.long), 3, generator=generator, **options)
-    assert drawn.shape == (50, 40, 3)
-    shares = torch.stack([(drawn == word).double().mean() for word in (4, 5, 6)])
-    torch.testing.assert_close(shares, torch.tensor(odds, dtype=torch.float64), rtol=0, atol=0.03)
-    again = sample(fixed, 0, torch.ones(50, 40, dtype=torch.long), 3, generator=generator.manual_seed(0), **options)
-    assert torch.equal(drawn, again)
-
-
-def test_sampling_stops_at_eos_with_pads_behind():
-    script = torch.tensor([[4, 5, EOS, 6, 6], [4, EOS, 6, 6, 6]])
-
-    def step(tokens, t):
-        return torch.nn.functional.one_hot(script[:, t : t + 1], 7) * 100.0, t + 1
-
-    assert sample(step, 0, torch.ones(2, 1, dtype=torch.long), 5).tolist() == [[[4, 5, EOS]], [[4, EOS, PAD]]]
-    assert sample(step, 0, torch.ones(2, 1, dtype=torch.long), 2).tolist() == [[[4, 5]], [[4, EOS]]]
-    assert sample(step, 0, torch.ones(2, 1, dtype=torch.long), 0).shape == (2, 1, 0)
-
-
 def test_sampling_the_likeliest_word_equals_llamas_greedy_search():
     ours = model()
     theirs = llama(ours)
@@ -193,30 +212,3 @@ def test_sampling_the_likeliest_word_equals_llamas_greedy_search():
     mine = sample(ours.step, ours.start(prompt[:, :-1]), prompt[:, -1:], max_len=9, top_k=1)[:, 0]
     reference = theirs.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=9)
     assert torch.equal(mine, reference[:, 4:])
-
-
-@pytest.mark.parametrize("temperature", [0.0, -1.0])
-def test_a_temperature_of_nothing_is_refused(temperature):
-    message = f"expected a temperature above 0, got {temperature}: for the most probable word use top_k=1"
-    with pytest.raises(ValueError, match=message):
-        sample(fixed, 0, torch.ones(1, 1, dtype=torch.long), 3, temperature=temperature)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"top_k": 0}, "expected top_k of at least 1, got 0"),
-        ({"top_p": 90}, "expected top_p from 0 to 1, got 90"),
-        ({"top_p": math.nan}, "expected top_p from 0 to 1, got nan"),
-        ({"temperature": math.nan}, "expected a temperature above 0, got nan"),
-    ],
-)
-def test_impossible_choices_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        sample(lambda tokens, state: (torch.zeros(1, 1, 5), state), None, torch.tensor([[1]]), max_len=1, **options)
-
-
-def test_top_p_adds_up_in_single_precision():
-    logits = torch.randn(2000, generator=torch.Generator().manual_seed(0)).bfloat16()
-    kept = [top_p_filter(x, p=0.99).isfinite().sum().item() for x in (logits, logits.float())]
-    assert kept[0] == kept[1]

@@ -113,7 +113,8 @@ def test_pads_on_the_left_need_the_mask_and_the_positions():
 @pytest.mark.parametrize("rotary", [True, False])
 def test_relative_positions_do_not_notice_pads_on_the_left(rotary):
     torch.manual_seed(0)
-    config = LanguageModelConfig(11, d_model=8, n_heads=2, n_kv_heads=1, d_ff=13, n_layers=2, rotary=rotary)
+    positions = "rotary" if rotary else "sinusoidal"
+    config = LanguageModelConfig(11, d_model=8, n_heads=2, n_kv_heads=1, d_ff=13, n_layers=2, positions=positions)
     model = LanguageModel(config).eval()
     assert pad_probe(model, SRC)
     assert bool(pad_probe(model, SRC, side="left")) == rotary

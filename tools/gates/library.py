@@ -15,7 +15,7 @@ BUILDING = (
     ),
     ("encoder", "decoder", "seq2seq", "image_attention"),
     ("transformer", "modern", "language_model", "figures"),
-    ("fast", "training", "beam_search"),
+    ("fast", "training", "beam_search", "sampling"),
     ("translation", "__main__"),
     ("quizzes", "exercises"),
 )

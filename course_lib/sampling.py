@@ -1,0 +1,75 @@
+"""Drawing words from a model's scores: temperature, the k largest, the smallest set with probability p."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_lib.tokens import EOS, PAD
+
+
+def top_k_filter(logits: Float[Tensor, "*shape vocab_size"], k: int) -> Float[Tensor, "*shape vocab_size"]:
+    """Keep the k largest logits, set the others to −∞. Source: Fan et al. 2018, section 5.4.
+
+    >>> top_k_filter(torch.tensor([1.0, 3.0, 2.0]), k=2)
+    tensor([-inf, 3., 2.])
+    """
+    kept = logits.topk(min(k, logits.shape[-1]), dim=-1)
+    return torch.full_like(logits, -math.inf).scatter(-1, kept.indices, kept.values)
+
+
+def top_p_filter(logits: Float[Tensor, "*shape vocab_size"], p: float) -> Float[Tensor, "*shape vocab_size"]:
+    """Keep the most probable words until their probabilities reach p together, at least one; the others get −∞.
+
+    Source: Holtzman et al. 2020, section 3.1.
+
+    >>> top_p_filter(torch.tensor([0.2, 0.5, 0.3]).log(), p=0.6).exp()
+    tensor([0.0000, 0.5000, 0.3000])
+    """
+    ordered, index = logits.sort(dim=-1, descending=True)
+    probs = ordered.softmax(dim=-1, dtype=torch.promote_types(ordered.dtype, torch.float32))
+    before = probs.cumsum(dim=-1) - probs
+    kept = ordered.masked_fill((before >= p) & (before > 0), -math.inf)
+    return torch.full_like(logits, -math.inf).scatter(-1, index, kept)
+
+
+@torch.no_grad()
+def sample(
+    step: Callable,
+    state: object,
+    tokens: Int[Tensor, "batch beam"],
+    max_len: int,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float = 1.0,
+    generator: torch.Generator | None = None,
+) -> Int[Tensor, "batch beam length"]:
+    """Draw up to `max_len` words after `tokens`, one after the other; after EOS a row holds pads.
+
+    The temperature divides the logits: below 1 the likely words become likelier, above 1 less likely.
+
+    >>> fixed = lambda tokens, state: (torch.tensor([[[0.0, 0.0, 1.0, 0.0, 9.0]]]), state)
+    >>> sample(fixed, None, torch.tensor([[1]]), max_len=3, top_k=1)
+    tensor([[[4, 4, 4]]])
+    """
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"expected top_k of at least 1, got {top_k}: one word must be left to draw")
+    if not 0 <= top_p <= 1:
+        raise ValueError(f"expected top_p from 0 to 1, got {top_p}: it is a share of the probability")
+    if not temperature > 0:
+        raise ValueError(f"expected a temperature above 0, got {temperature}: for the most probable word use top_k=1")
+    drawn, finished = [tokens], torch.zeros_like(tokens, dtype=torch.bool)
+    while len(drawn) <= max_len and not finished.all():
+        logits, state = step(tokens, state)
+        logits = logits.to(torch.promote_types(logits.dtype, torch.float32)) / temperature
+        if top_k is not None:
+            logits = top_k_filter(logits, top_k)
+        if top_p < 1:
+            logits = top_p_filter(logits, top_p)
+        tokens = torch.multinomial(logits.softmax(dim=-1).flatten(0, 1), 1, generator=generator).view(tokens.shape)
+        tokens = tokens.masked_fill(finished, PAD)
+        finished = finished | (tokens == EOS)
+        drawn.append(tokens)
+    return torch.stack(drawn, dim=-1)[..., 1:]
