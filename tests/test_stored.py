@@ -1,14 +1,20 @@
-"""Stored results can be read, repeated, and are of experiments that exist."""
+"""Stored results and models can be read, repeated, and are of experiments that exist."""
 
 import json
 
 import pytest
+import torch
 
-from course_lib.stored import FOLDER, results
-from experiments import store
+from course_lib.bpe import BPE
+from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
+from course_lib.stored import FOLDER, model, results, rounded, spread
+from course_lib.transformer import Transformer, TransformerConfig
+from course_lib.translation import Translator
+from experiments import store, store_model
 from tools.environment import ROOT
 
 STORED = sorted(path.stem for path in FOLDER.glob("*.json"))
+MODELS = sorted(path.stem for path in FOLDER.glob("*.safetensors"))
 SCRIPTS = sorted(path.stem for path in (ROOT / "experiments").glob("*.py") if path.stem != "__init__")
 
 
@@ -39,11 +45,93 @@ def test_stored_results_can_be_repeated(name):
     assert kept["seeds"]
     assert kept["versions"]["torch"]
     assert name in SCRIPTS, "the script that makes it is not there"
-    used = [path.name for path in ROOT.glob("chapters/*.ipynb") if f'results(\\"{name}\\")' in path.read_text("utf-8")]
-    assert used, "no chapter reads it"
+    calls = [f'{reader}(\\"{name}\\")' for reader in ("results", "model")]
+    texts = [path.read_text("utf-8") for path in ROOT.glob("chapters/*.ipynb")]
+    assert name in MODELS or any(call in text for call in calls for text in texts), "no chapter reads it"
 
 
 def test_stored_results_are_small():
     """They travel with the library."""
     assert all((FOLDER / f"{name}.json").stat().st_size < 200_000 for name in STORED)
     assert all(json.loads((FOLDER / f"{name}.json").read_text("utf-8")) for name in STORED)
+
+
+def small_translator(kind):
+    torch.manual_seed(0)
+    vocabulary = BPE.train(["하나 둘 셋", "one two three"], n_merges=10)
+    if kind == "gru":
+        return Translator(Seq2Seq(Seq2SeqConfig(vocabulary.vocab_size, d_model=6)), vocabulary)
+    config = TransformerConfig(vocabulary.vocab_size, d_model=6, n_heads=2, d_ff=10, n_layers=2, norm_first=True)
+    return Translator(Transformer(config), vocabulary)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("course_lib.stored.FOLDER", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("kind", ["transformer", "gru"])
+def test_a_stored_model_is_the_model_within_the_rounding(kind, folder):
+    before = small_translator(kind)
+    path = store_model("somewhere/small.py", before, seeds=[3], folder=folder, exact=0.5)
+    after = model("small")
+    assert results("small")["command"] == "python -m experiments.small"
+    assert (results("small")["seeds"], results("small")["exact"]) == ([3], 0.5)
+    assert path.stat().st_size < 1.6 * sum(p.numel() for p in before.model.parameters()) + 20_000
+    assert (after.vocabulary.vocab, after.vocabulary.merges) == (before.vocabulary.vocab, before.vocabulary.merges)
+    assert after.model.config == before.model.config
+    assert not after.model.training
+    for (name, was), now in zip(before.model.named_parameters(), after.model.parameters(), strict=True):
+        largest = was.detach().abs().amax(dim=-1, keepdim=True)
+        half_a_step = largest / 254 * 1.001 if was.dim() > 1 else torch.zeros(1)
+        assert ((was - now).abs() <= half_a_step).all(), name
+    src, tgt_in = torch.tensor([[5, 6, 7, 2]]), torch.tensor([[1, 8, 9]])
+    assert torch.allclose(before.model.eval()(src, tgt_in), after.model(src, tgt_in), atol=0.2)
+
+
+def test_a_tied_matrix_is_stored_once_and_tied_again(folder):
+    store_model("small.py", small_translator("transformer"), seeds=[0], folder=folder)
+    after = model("small").model
+    assert after.output.weight is after.src_embedding.tokens.weight is after.tgt_embedding.tokens.weight
+
+
+def test_a_matrix_is_rounded_row_by_row():
+    weight = torch.tensor([[1.0, -0.5, 0.003], [0.0, 0.0, 0.0], [1e-3, 2e-3, -4e-3]])
+    numbers, scale = rounded(weight)
+    assert (numbers.dtype, scale.shape) == (torch.int8, (3, 1))
+    assert numbers.abs().amax(dim=1).tolist() == [127, 0, 127]
+    assert ((spread(numbers, scale) - weight).abs() <= scale / 2 + 1e-9).all()
+
+
+def test_a_model_that_is_not_what_was_stored_is_refused(folder):
+    path = store_model("small.py", small_translator("transformer"), seeds=[0], folder=folder)
+    whole = path.read_bytes()
+    for content in (whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1]), b""):
+        path.write_bytes(content)
+        with pytest.raises(
+            ValueError, match=r"expected the checksum \w{12}… .* got \w{12}… .* python -m experiments\.small"
+        ):
+            model("small")
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match=r"expected small\.safetensors .* make both with python -m experiments"):
+        model("small")
+
+
+def test_names_that_are_no_models_say_what_there_is(folder):
+    store("masks_speed.py", seeds=[0], folder=folder)
+    with pytest.raises(ValueError, match=r"\(none yet\), got 'masks_speed', .* results\(\"masks_speed\"\)"):
+        model("masks_speed")
+    store_model("small.py", small_translator("transformer"), seeds=[0], folder=folder)
+    with pytest.raises(ValueError, match=r"\(small\), got 'masks_speed'"):
+        model("masks_speed")
+    with pytest.raises(FileNotFoundError, match="mend the name, or make them"):
+        model("smal")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_stored_models_are_small_and_sound(name):
+    assert (FOLDER / f"{name}.safetensors").stat().st_size <= 1_500_000
+    parameters = list(model(name).model.parameters())
+    assert all(parameter.isfinite().all() for parameter in parameters)
+    assert results(name)["exact after rounding"]

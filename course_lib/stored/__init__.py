@@ -1,9 +1,19 @@
-"""What larger experiments measured: `results("name")` reads what `python -m experiments.name` has written."""
+"""What larger experiments measured and trained: `results("name")` and `model("name")` read what
+`python -m experiments.name` has written."""
 
+import hashlib
 import json
 from pathlib import Path
 
+import torch
+from safetensors import safe_open
+from torch import Tensor
+
+from course_lib.bpe import BPE
+from course_lib.translation import MODELS, Translator
+
 FOLDER = Path(__file__).parent
+SCALE = ".scale"  # what the scales of a rounded matrix are called, behind its name
 
 
 def results(name: str) -> dict:
@@ -22,3 +32,62 @@ def results(name: str) -> dict:
             f"mend the name, or make them with python -m experiments.{name}"
         )
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def model(name: str) -> Translator:
+    """A stored translator: a trained model with its vocabulary, in eval mode.
+
+    `results(name)` says which command made it, with which seed and versions, and what the rounding of its weights
+    costs. The file is refused when its checksum is not the one written down there.
+
+    >>> model("translator").translate(["하준은 책을 읽는다"], beam_size=1)
+    ['Hajun reads a book']
+    """
+    record = results(name)
+    if "sha256" not in record:
+        known = ", ".join(sorted(path.stem for path in FOLDER.glob("*.safetensors"))) or "none yet"
+        raise ValueError(
+            f"expected the name of a stored model ({known}), got {name!r}, which stands for numbers alone: "
+            f'read them with results("{name}")'
+        )
+    path = FOLDER / f"{name}.safetensors"
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"expected {path.name} beside {name}.json, got no such file: make both with {record['command']}"
+        )
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if found != record["sha256"]:
+        raise ValueError(
+            f"expected the checksum {record['sha256'][:12]}… that {name}.json names, got {found[:12]}… of {path.name}: "
+            f"the file is torn or was changed; make both with {record['command']}"
+        )
+    with safe_open(path, "pt") as file:
+        about, stored = file.metadata(), {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    model_class, config_class = MODELS[about["kind"]]
+    trained = model_class(config_class(**json.loads(about["config"]))).eval()
+    with torch.no_grad():
+        for key, parameter in trained.named_parameters():
+            parameter.copy_(spread(stored[key], stored[key + SCALE]) if key + SCALE in stored else stored[key])
+    vocabulary = json.loads(about["vocabulary"])
+    return Translator(trained, BPE(vocabulary["vocab"], [tuple(pair) for pair in vocabulary["merges"]]))
+
+
+def rounded(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """A matrix as whole numbers from -127 to 127, one byte each, and a scale for every row.
+
+    >>> rounded(torch.tensor([[0.5, -1.27], [0.0, 254.0]]))
+    (tensor([[  50, -127],
+            [   0,  127]], dtype=torch.int8), tensor([[0.0100],
+            [2.0000]]))
+    """
+    scale = weight.abs().amax(dim=-1, keepdim=True).clamp(min=1e-12) / 127
+    return (weight / scale).round().to(torch.int8), scale
+
+
+def spread(numbers: Tensor, scale: Tensor) -> Tensor:
+    """The matrix that `rounded` made smaller, each number off by half a scale at most.
+
+    >>> spread(*rounded(torch.tensor([[0.5, -1.27]])))
+    tensor([[ 0.5000, -1.2700]])
+    """
+    return numbers * scale
