@@ -40,14 +40,15 @@ def begin(model, start):
             layer.weight.fill_(0.05)
         elif start == "zero":
             layer.weight.zero_()
+    embeddings = dict.fromkeys([model.src_embedding, model.tgt_embedding])  # in order, unlike a set
     if start.startswith("wide"):
-        for embedding in {model.src_embedding, model.tgt_embedding}:
+        for embedding in embeddings:
             nn.init.normal_(embedding.tokens.weight)
         if not model.config.tied:
             nn.init.xavier_uniform_(model.output.weight)
     root = model.config.d_model**0.5
     louder = {"loud": root, "quiet": 1 / root}.get(start.split(", ")[-1], 1)
-    for embedding in {model.src_embedding, model.tgt_embedding}:
+    for embedding in embeddings:
         embedding.positions.table *= louder
 
 
