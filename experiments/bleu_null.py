@@ -4,7 +4,7 @@
 
 Two translators of `bleu_seeds` exchange their translations of each test sentence when a coin says so. The two that come
 out are equally good, whatever they were before. A test at the level of 5 % should call one in twenty of such pairs
-different. 500 exchanges for each of three pairs of seeds, each with resamples of its own. About two minutes of one core.
+different. 500 exchanges for each of three pairs of seeds, each with its own resamples. About two minutes of one core.
 """
 
 import numpy as np

@@ -33,9 +33,12 @@ def ngrams(tokens: Tokens, n: int) -> Counter[tuple[str, ...]]:
 
 
 def modified_precision(hypothesis: Tokens, references: Sequence[Tokens], n: int) -> tuple[int, int]:
-    """Matched and all n-grams of the hypothesis; each matches as often as in the reference that has it most often.
+    """Matched and all n-grams of the hypothesis.
 
-    >>> modified_precision("the the the cat".split(), ["the cat sat".split(), "the dog saw the cat".split()], n=1)
+    Each matches as often as it stands in the reference that has it most often.
+
+    >>> references = ["the cat sat".split(), "the dog saw the cat".split()]
+    >>> modified_precision("the the the cat".split(), references, n=1)
     (3, 4)
     """
     counts = ngrams(hypothesis, n)
@@ -55,7 +58,9 @@ def closest_length(length: int, reference_lengths: Sequence[int]) -> int:
 
 
 def brevity_penalty(hyp_len: int, ref_len: int) -> float:
-    """1 for a long enough translation, else exp(1 - ref_len / hyp_len): half the length costs a factor of e.
+    """1 for a long enough translation, else exp(1 - ref_len / hyp_len).
+
+    Half the length costs a factor of e.
 
     >>> brevity_penalty(12, 12), round(brevity_penalty(6, 12), 3)
     (1.0, 0.368)

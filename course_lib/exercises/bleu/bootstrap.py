@@ -58,9 +58,9 @@ def as_kind(obj, given):
     """What the differences are, in words: every source of chance is right."""
     first, second, n_resamples = given.args
     answer = obj(first.copy(), second.copy(), n_resamples)
-    if isinstance(answer, torch.Tensor):
-        answer = answer.detach().numpy()
-    found = np.asarray(answer, dtype=float)
+    if answer is None or isinstance(answer, str | dict | tuple):
+        return answer
+    found = np.asarray(answer.detach() if isinstance(answer, torch.Tensor) else answer, dtype=float)
     if found.ndim == 0:
         return "one number"
     if found.shape != (n_resamples,):
