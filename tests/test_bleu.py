@@ -3,10 +3,12 @@
 import random
 
 import generated
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.significance import PairedTest
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from course_lib.bleu import (
@@ -20,6 +22,13 @@ from course_lib.bleu import (
     sentence_bleu,
 )
 from course_lib.bleu.chrf import corpus_chrf, sentence_chrf
+from course_lib.bleu.significance import (
+    PairedBootstrap,
+    paired_bootstrap,
+    paired_randomization,
+    scores_of_sums,
+    sentence_counts,
+)
 from course_lib.bleu.tokenizers import tokenize_13a
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=9)
@@ -218,3 +227,113 @@ def test_any_text_has_a_score(cases_):
     hypotheses, references = [h for h, _ in cases_], [r for _, r in cases_]
     assert 0 <= corpus_bleu(hypotheses, references).score <= 100 + 1e-9
     assert 0 <= corpus_chrf(hypotheses, references, word_order=2) <= 100 + 1e-9
+
+
+# --- is a difference real? -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def systems():
+    """Three translators of 60 sentences: better and better ones."""
+    draw = random.Random(1)
+    references = [pair.tgt_text for pair in generated.course()["test"][:60]]
+
+    def written(often):
+        return [damaged(text, draw) if draw.random() < often else text for text in references]
+
+    return references, [written(often) for often in (0.9, 0.7, 0.3)]
+
+
+def test_counts_of_sentences_add_up_to_those_of_the_corpus(systems):
+    references, (hypotheses, *_) = systems
+    several = [[text, text.replace("the", "a")] for text in references]
+    for gold in (references, several):
+        sums = sentence_counts(hypotheses, gold).sum(0)
+        score = corpus_bleu(hypotheses, gold)
+        assert sums.tolist() == [
+            *score.statistics.matches,
+            *score.statistics.totals,
+            score.statistics.hyp_len,
+            score.statistics.ref_len,
+        ]
+        assert scores_of_sums(sums[None]) == pytest.approx([score.score], abs=1e-12)
+
+
+@pytest.mark.parametrize("smoothing", ["exp", "none"])
+@pytest.mark.parametrize("tokenize", ["13a", "none"])
+def test_paired_bootstrap_is_that_of_sacrebleu(systems, smoothing, tokenize):
+    references, texts = systems
+    metric = {"BLEU": BLEU(smooth_method=smoothing, tokenize=tokenize, force=True)}
+    named = list(zip("abc", texts, strict=True))
+    _signature, theirs = PairedTest(named, metric, [references], test_type="bs", n_samples=300)()
+    first, *others = (sentence_counts(one, references, tokenize) for one in texts)
+    for counts, result in zip(others, theirs["BLEU"][1:], strict=True):
+        found = paired_bootstrap(first, counts, n_resamples=300, smoothing=smoothing)
+        assert found.p_sacrebleu == pytest.approx(result.p_value, abs=1e-12)
+        assert found.difference == pytest.approx(result.score - theirs["BLEU"][0].score, abs=1e-9)
+
+
+def test_paired_bootstrap_draws_the_same_sentences_as_sacrebleu(systems):
+    """Given the indices, each resampled score is sacrebleu's."""
+    references, (first, second, _) = systems
+    found = paired_bootstrap(*(sentence_counts(one, references) for one in (first, second)), n_resamples=40, seed=7)
+    drawn = np.random.default_rng(7).choice(60, size=(40, 60), replace=True)
+    for rows, difference in zip(drawn, found.differences, strict=True):
+        one, other = (
+            BLEU().corpus_score([texts[i] for i in rows], [[references[i] for i in rows]]).score
+            for texts in (first, second)
+        )
+        assert difference == pytest.approx(other - one, abs=1e-9)
+
+
+def test_randomization_is_that_of_sacrebleu(systems):
+    references, texts = systems
+    named = list(zip("abc", texts, strict=True))
+    _signature, theirs = PairedTest(named, {"BLEU": BLEU()}, [references], test_type="ar", n_samples=400)()
+    first, *others = (sentence_counts(one, references) for one in texts)
+    for counts, result in zip(others, theirs["BLEU"][1:], strict=True):
+        assert paired_randomization(first, counts, n_shuffles=400) == pytest.approx(result.p_value, abs=1e-12)
+
+
+def test_a_translator_does_not_differ_from_itself(systems):
+    """sacrebleu leaves out ties, so that its p is as small as it can be."""
+    references, (first, *_) = systems
+    counts = sentence_counts(first, references)
+    found = paired_bootstrap(counts, counts, n_resamples=50)
+    assert found.difference == 0
+    assert (found.p_value, found.p_sacrebleu) == (1.0, pytest.approx(1 / 51))
+    assert paired_randomization(counts, counts, n_shuffles=50) == 1.0
+
+
+def test_one_sentence_that_differs_is_no_evidence(systems):
+    references, (first, *_) = systems
+    changed = [f"{first[0]} again", *first[1:]]
+    counts = [sentence_counts(texts, references) for texts in (first, changed)]
+    assert paired_randomization(*counts, n_shuffles=100) == 1.0
+
+
+def test_the_interval_holds_the_middle_of_the_differences():
+    found = PairedBootstrap(1.0, np.arange(1001.0))
+    assert found.interval == (25.0, 975.0)
+    assert found.p_value == pytest.approx(1001 / 1002)  # the middle one alone is nearer than 1 to the mean
+    assert PairedBootstrap(2.0, np.array([1.0, 2.0, 3.0])).p_value == 0.25
+    assert PairedBootstrap(-1.0, np.array([-1.0, -2.0, 0.0])).p_value == 0.75
+
+
+def test_the_bootstrap_is_not_fooled_as_often_as_sacrebleu_s():
+    """Equally good translators: p < .05 in about one of twenty cases, and twice as often by sacrebleu's p."""
+    draw, called = np.random.default_rng(0), np.zeros(2)
+    for trial in range(120):
+        rows = draw.integers(3, 6, size=(2, 80, 1)) - np.arange(4)  # words, pairs, … that match
+        counts = [np.hstack([matches, np.full((80, 4), [6, 5, 4, 3]), np.full((80, 2), 6)]) for matches in rows]
+        found = paired_bootstrap(*counts, n_resamples=200, seed=trial)
+        called += found.p_value < 0.05, found.p_sacrebleu < 0.05
+    assert called[0] <= 13
+    assert called[1] >= 1.4 * called[0]
+
+
+def test_counts_of_other_sentences_are_refused():
+    with pytest.raises(ValueError, match="expected counts of the same sentences, got 3 and 2 rows: score both"):
+        paired_bootstrap(np.zeros((3, 10), int), np.zeros((2, 10), int))
+    with pytest.raises(ValueError, match="expected counts of the same sentences, got 3 and 2 rows: score both"):
+        paired_randomization(np.zeros((3, 10), int), np.zeros((2, 10), int))

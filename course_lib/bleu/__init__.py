@@ -49,7 +49,7 @@ def modified_precision(hypothesis: Tokens, references: Sequence[Tokens], n: int)
 
 
 def closest_length(length: int, reference_lengths: Sequence[int]) -> int:
-    """The reference length nearest to the hypothesis's; of two equally near ones, the shorter.
+    """The reference length nearest to `length`; of a tie, the shorter one.
 
     >>> closest_length(10, [13, 8, 12])
     8

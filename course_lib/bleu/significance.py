@@ -18,7 +18,7 @@ from course_lib.bleu.tokenizers import TOKENIZERS
 SEED = 12345  # sacrebleu's
 TIE = 1e-9  # two scores that differ by less are equal: the order of a sum moves the last digits
 
-Counts = Int[np.ndarray, "sentences 10"]
+Counts = Int[np.ndarray, "_sentences 10"]
 
 
 def sentence_counts(hypotheses: Sequence[str], references: References, tokenize: str = "13a") -> Counts:
@@ -95,11 +95,7 @@ def paired_bootstrap(
     >>> round(found.difference, 2), found.p_value > 0.05
     (-14.58, True)
     """
-    if len(first) != len(second):
-        raise ValueError(
-            f"expected counts of the same sentences, got {len(first)} and {len(second)} rows: "
-            "score both translators on one test set"
-        )
+    check_rows(first, second)
     drawn = np.random.default_rng(seed).choice(len(first), size=(n_resamples, len(first)), replace=True)
     times = np.stack([np.bincount(rows, minlength=len(first)) for rows in drawn])  # how often each sentence is drawn
     one, other = (scores_of_sums(times @ counts, smoothing) for counts in (first, second))
@@ -118,9 +114,21 @@ def paired_randomization(
     >>> paired_randomization(first, first)
     1.0
     """
-    kept: Bool[np.ndarray, "shuffles sentences"]
+    check_rows(first, second)
     kept = np.random.default_rng(seed).integers(2, size=(n_shuffles, len(first)), dtype=bool)
     one = scores_of_sums(kept @ first + ~kept @ second, smoothing)
     other = scores_of_sums(~kept @ first + kept @ second, smoothing)
     before, after = scores_of_sums(np.array([first.sum(0), second.sum(0)]), smoothing)
     return share(np.abs(one - other) >= abs(after - before) - TIE)
+
+
+def check_rows(first: Counts, second: Counts) -> None:
+    """Refuse counts of different test sets.
+
+    >>> check_rows(np.zeros((3, 10), int), np.ones((3, 10), int))
+    """
+    if len(first) != len(second):
+        raise ValueError(
+            f"expected counts of the same sentences, got {len(first)} and {len(second)} rows: "
+            "score both translators on one test set"
+        )

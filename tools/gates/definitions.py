@@ -12,6 +12,13 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 # Public definitions that their chapter does not show, each with the reason.
 NOT_SHOWN: dict[str, str] = {
+    "bleu.BleuStatistics": "the ten sums of a corpus, which the chapter holds in arrays",
+    "bleu.bleu_statistics": "the counts of the plain forms, but faster",
+    "bleu.BleuScore": "a score with its parts, as it is printed",
+    "bleu.bleu_score": "the formula of an exercise, with the rules of smoothing",
+    "bleu.corpus_bleu": "an exercise builds it; this one takes texts and all of sacrebleu's settings",
+    "bleu.sentence_bleu": "a corpus of one sentence",
+    "bleu.check_pairs": "refuses references that do not fit",
     "bpe.BPE": "the same merges and tokens as the plain forms, but faster",
     "transformer.PrefixState": "what a search remembers: chapter 15",
     "transformer.make_embedding": "chooses between two embeddings of chapter 07",

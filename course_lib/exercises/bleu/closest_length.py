@@ -107,8 +107,8 @@ EXERCISE = Exercise(
     ),
     hints=(
         "The distance of two lengths has no sign. What decides if two distances are equal?",
-        "`min` compares pairs by their first part, then by their second: (distance, length).",
-        "`min(reference_lengths, key=lambda r: (abs(r - length), r))`.",
+        "Pairs are compared by their first part, then by their second: take the smallest (distance, length).",
+        "Return `min(reference_lengths, key=lambda r: (abs(r - length), r))`.",
     ),
     alternatives=(sorted_first, by_a_loop, as_a_pair),
     difficulty=1,
