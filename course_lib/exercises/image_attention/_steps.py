@@ -22,6 +22,10 @@ def back_by_view(tokens, x):
     return tokens.reshape(x.shape)
 
 
+def back_by_columns(tokens, x):
+    return tokens.mT.unflatten(2, (x.shape[3], x.shape[2])).mT
+
+
 def root_d_k(x, query, key):
     return math.sqrt(query.shape[-1])
 

@@ -9,6 +9,7 @@ from course_lib.attention import scaled_dot_product_attention
 from course_lib.exercises.engine import Exercise, Mistake
 from course_lib.exercises.image_attention._steps import (
     attend,
+    back_by_columns,
     back_by_view,
     by_view,
     inputs,
@@ -68,8 +69,16 @@ def _tokens_mixed(x, w_q, w_k, w_v, w_o, gamma):
     return x + gamma * mixed.mT.unflatten(2, x.shape[2:])
 
 
-def _column_by_column(tokens, x):
-    return tokens.mT.unflatten(2, (x.shape[3], x.shape[2])).mT
+def _along_rows(x, w_q, w_k, w_v, w_o, gamma):
+    rows = x.permute(0, 2, 3, 1)
+    mixed = F.scaled_dot_product_attention(rows @ w_q, rows @ w_k, rows @ w_v)
+    return x + gamma * (mixed @ w_o).permute(0, 3, 1, 2)
+
+
+def _whole_batch(x, *matrices_and_gamma):
+    """The images side by side in one, and apart again."""
+    side_by_side = torch.cat(x.split(1), dim=3)
+    return torch.cat(block(side_by_side, *matrices_and_gamma).split(x.shape[3], dim=3))
 
 
 EXERCISE = Exercise(
@@ -131,7 +140,7 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "rebuilt-column-by-column",
-            attend(back=_column_by_column),
+            attend(back=back_by_columns),
             "Your image is rebuilt column after column. The tokens run row after row: (height, width).",
         ),
         Mistake(
@@ -172,7 +181,8 @@ EXERCISE = Exercise(
         Mistake(
             "queries-and-keys-exchanged",
             attend(project=lambda t, w_q, w_k, w_v: (t @ w_k, t @ w_q, t @ w_v)),
-            "Your queries are made by w_k and your keys by w_q.",
+            "Queries and keys have changed places in your scores: each row should be for what `w_q` makes, each column "
+            "for what `w_k` makes.",
         ),
         Mistake(
             "keys-from-w-q",
@@ -184,6 +194,18 @@ EXERCISE = Exercise(
             _tokens_mixed,
             "Attention mixes the tokens themselves, so `w_v` and `w_o` make no difference. It mixes the values, and "
             "`w_o` leads back to the channels.",
+        ),
+        Mistake(
+            "along-rows",
+            _along_rows,
+            "Your pixels look along their own row alone. All pixels of the image are one sequence: join height and "
+            "width first.",
+        ),
+        Mistake(
+            "whole-batch",
+            _whole_batch,
+            "Your images look at one another: the pixels of the whole batch stand in one sequence. The batch stays an "
+            "axis of its own.",
         ),
         Mistake(
             "tokens-returned",

@@ -95,6 +95,20 @@ def _border_repeated(x, weight, bias):
     return F.conv2d(F.pad(x, (1, 1, 1, 1), mode="replicate"), weight, bias)
 
 
+def _not_turned_back(x, weight, bias):
+    image = convolution(x, weight, bias)
+    return image.flatten(2).mT.reshape(image.shape)
+
+
+def _by_softmax(x, weight, bias):
+    """Rows of the tables that should be all 0 spread a weight of 1 over all pixels."""
+    inside = F.unfold(torch.ones_like(x), 3, padding=1).unflatten(1, (x.shape[1], 9))
+    means = (1 - inside) * x.mean(dim=(2, 3))[:, :, None, None]
+    return convolution(x, weight, bias) + torch.einsum("bckn,ock->bon", means, weight.flatten(2)).view(
+        x.shape[0], -1, *x.shape[2:]
+    )
+
+
 def _one_kernel_for_all(x, weight, bias):
     neighbors = F.conv2d(x, torch.ones(x.shape[1], 1, 3, 3), padding=1, groups=x.shape[1])
     return torch.einsum("bchw,oc->bohw", neighbors, weight.mean(dim=(2, 3))) + bias[:, None, None]
@@ -175,6 +189,18 @@ EXERCISE = Exercise(
             _one_kernel_for_all,
             "All neighbors pass through the same matrix. Each place (i, j) in the kernel has its own, "
             "weight[:, :, i, j].",
+        ),
+        Mistake(
+            "not-turned-back",
+            _not_turned_back,
+            "The sum is right, but it is (batch, height · width, out), and a reshape alone puts the channels of a "
+            "pixel side by side as if they were pixels. Exchange the axes first.",
+        ),
+        Mistake(
+            "outside-becomes-the-mean",
+            _by_softmax,
+            "Where the neighbor lies outside, your row of the table sums to 1 like every row of a softmax, so the mean "
+            "of all pixels arrives. With zero padding that row is all 0.",
         ),
         Mistake(
             "last-table-alone",

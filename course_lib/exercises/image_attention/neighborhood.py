@@ -83,6 +83,17 @@ def _negative_starts(height, width, radius):
     return mask.flatten(1)
 
 
+def _ends_too_early(height, width, radius):
+    """Ranges from −radius up to, but not including, radius."""
+    pixels = torch.arange(height * width)
+    below, right = (place - place[:, None] for place in (pixels // width, pixels % width))
+    return (below >= -radius) & (below < radius) & (right >= -radius) & (right < radius)
+
+
+def _added_to_scores(height, width, radius):
+    return torch.where(neighborhood(height, width, radius), 0.0, -torch.inf)
+
+
 def _four_axes(height, width, radius):
     return neighborhood(height, width, radius).view(height, width, height, width)
 
@@ -188,6 +199,12 @@ EXERCISE = Exercise(
             "Let it start at 0 at least.",
         ),
         Mistake(
+            "ends-too-early",
+            _ends_too_early,
+            "Your pixels see `radius` far up and to the left, and one pixel less down and to the right: a slice or a "
+            "range ends *before* its second number.",
+        ),
+        Mistake(
             "one-row",
             lambda height, width, radius: neighborhood(height, width, radius)[0],
             "This is one row of the mask, that of pixel 0. Every pixel has a row of its own: (n, n).",
@@ -201,6 +218,12 @@ EXERCISE = Exercise(
             "wrapped-around",
             _wrapped,
             "Your image has no border: its left edge touches the right one. Here it ends there.",
+        ),
+        Convention(
+            "added-to-scores",
+            _added_to_scores,
+            "Valid as a mask that is *added* to the scores, 0 where a pixel may attend and −∞ elsewhere. Here a mask "
+            "is boolean: return the condition itself.",
         ),
         Convention(
             "true-means-ignore",

@@ -46,6 +46,14 @@ def _product(kernels, dilations):
     return total
 
 
+def _seen(kernels, dilations):
+    """Half of the number of pixels that are seen."""
+    seen = {0}
+    for kernel, dilation in zip(kernels, dilations, strict=True):
+        seen = {place + step * dilation for place in seen for step in range(-(kernel // 2), kernel // 2 + 1)}
+    return len(seen) // 2
+
+
 EXERCISE = Exercise(
     title="How far does it see?",
     task="`kernels` and `dilations` are lists with one number for each layer; the kernel sizes are odd. Return how "
@@ -128,6 +136,18 @@ EXERCISE = Exercise(
             "dilation-after-the-sum",
             lambda kernels, dilations: sum((k - 1) // 2 for k in kernels) * sum(dilations),
             "You multiply the two sums. Each layer's own dilation stretches its own kernel.",
+        ),
+        Mistake(
+            "one-taken-off-once",
+            lambda kernels, dilations: (_pairs(lambda k, d: k * d)(kernels, dilations) - 1) // 2,
+            "You take 1 off and halve at the end. Each kernel has a middle of its own: (k − 1) / 2 of its pixels lie "
+            "on one side, d apart.",
+        ),
+        Mistake(
+            "pixels-counted",
+            _seen,
+            "You count the pixels that it sees. A dilated kernel leaves pixels out, so the outermost is farther away "
+            "than their number.",
         ),
         Mistake(
             "dilation-between-only",

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from course_lib.exercises.engine import Exercise, Mistake
 from course_lib.exercises.image_attention._steps import (
     attend,
+    back_by_columns,
     back_by_unflatten,
     back_by_view,
     by_flatten,
@@ -124,7 +125,15 @@ EXERCISE = Exercise(
         inputs(2, 3, 2, 5, 2, 7, 0.0, "gamma is 0", seed=40),
         inputs(1, 7, 5, 3, 2, 3, 2.0, "narrow queries", seed=50),
     ],
-    mistakes=(*_partial_repairs(),),
+    mistakes=(
+        *_partial_repairs(),
+        Mistake(
+            "rebuilt-column-by-column",
+            attend(back=back_by_columns),
+            "Three of four are repaired, and the fourth by half: the channels are in front, but your image is rebuilt "
+            "column after column. The tokens run row after row: (height, width).",
+        ),
+    ),
     hints=(
         "The last four lines hold one bug each; the first two are right.",
         "Four questions. How many products does a score add up? Which sums of the weights are 1? In which order do the "

@@ -86,6 +86,11 @@ def _variance_divided_by_all(x, real):
     return mean, ((x - mean).square() * _keep(x, real)).sum(dim=(0, 1)) / real.numel()
 
 
+def _pads_as_zeros_in_the_variance(x, real):
+    mean = x[real].mean(dim=0)
+    return mean, (x * _keep(x, real) - mean).square().sum(dim=(0, 1)) / real.sum()
+
+
 def _each_sentence(x, real):
     keep, n = _keep(x, real), real.sum(dim=1)[:, None, None]
     mean = (x * keep).sum(dim=1, keepdim=True) / n
@@ -158,6 +163,18 @@ EXERCISE = Exercise(
             "pads-as-zeros-and-not-zeroed",
             _of(_pads_as_zeros, zeros=False),
             "Two things. Your pads count as zeros in mean and variance, and afterwards they do not give zeros.",
+        ),
+        Mistake(
+            "pads-as-zeros-in-and-out",
+            lambda x, real, eps=1e-5: _of(_all_tokens, zeros=False)(x * _keep(x, real), real, eps),
+            "Two things. You put zeros at the pads at the start, so they count in mean and variance, and come out as "
+            "other numbers. Zeros belong at the end.",
+        ),
+        Mistake(
+            "pads-as-zeros-in-the-variance",
+            _of(_pads_as_zeros_in_the_variance),
+            "The mean is right. In your variance every pad counts as a zero, and adds the square of the mean. Multiply "
+            "by the mask after you subtract.",
         ),
         Mistake(
             "pads-in-the-mean",

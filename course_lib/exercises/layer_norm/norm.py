@@ -79,6 +79,14 @@ def _by_length(x, gain, bias, eps=1e-5):
     return gain * centered / (centered.square().sum(dim=-1, keepdim=True) + eps).sqrt() + bias
 
 
+def _by_length_at_least_eps(x, gain, bias, eps=1e-5):
+    return gain * F.normalize(x - x.mean(dim=-1, keepdim=True), dim=-1, eps=eps) + bias
+
+
+def _no_keepdim(x, gain, bias, eps=1e-5):
+    return gain * (x - x.mean(dim=-1)) / (x.var(dim=-1, correction=0) + eps).sqrt() + bias
+
+
 def _by_length_alone(x, gain, bias, eps=1e-5):
     return gain * x / (x.square().sum(dim=-1, keepdim=True) + eps).sqrt() + bias
 
@@ -102,8 +110,8 @@ def _cases():
         case(randn(4, 4, 4, seed=4) - 2, randn(4, seed=5), randn(4, seed=6), about="all sizes equal"),
         case(randn(3, 7, seed=7) * 1e-3, torch.ones(7), torch.zeros(7), about="tokens of tiny numbers"),
         case(randn(2, 5, seed=8), torch.ones(5), torch.zeros(5), eps=3.0, about="a large eps"),
-        case(torch.full((2, 3), 7.0), torch.ones(3), torch.tensor([1.0, 2.0, 3.0]), about="a token of equal numbers"),
-        case(torch.tensor([[0.0, 8.0, 6.0, 6.0]]) + 1e4, one, zero, about="a token far from zero"),
+        case(torch.full((2, 4), 7.0), one, torch.tensor([1.0, 2.0, 3.0, 4.0]), about="a token of equal numbers"),
+        case(torch.tensor([[0.1, 8.3, 0.7, 7.9], [1.2, 5.4, 0.9, 6.1]]) + 1e3, one, zero, about="far from zero"),
     ]
 
 
@@ -176,6 +184,18 @@ EXERCISE = Exercise(
             "is the *mean* of the squares, not their sum.",
         ),
         Mistake(
+            "divided-by-the-length-at-least-eps",
+            _by_length_at_least_eps,
+            "Your tokens come out with length 1, too small by a factor of √d. The variance is the *mean* of the "
+            "squares, not their sum, and eps is added to it under the root.",
+        ),
+        Mistake(
+            "no-keepdim",
+            _no_keepdim,
+            "Mean and variance have lost their last axis, (…), so they do not line up with the tokens of x, "
+            "(…, d_model). Keep it with a 1: `keepdim=True`.",
+        ),
+        Mistake(
             "length-one",
             _by_length_alone,
             "Your tokens have length 1. Here the mean is subtracted first, and the divisor is the root of the *mean* "
@@ -197,6 +217,17 @@ EXERCISE = Exercise(
             "eps-fixed",
             _of(size=lambda variance, eps: (variance + 1e-5).sqrt()),
             "Right for eps = 1e-5. One case gives another eps, and your result does not change with it.",
+        ),
+        Mistake(
+            "eps-as-a-lower-limit",
+            _of(size=lambda variance, eps: variance.clamp(min=eps).sqrt()),
+            "Your eps counts only where the variance is smaller. It is added to every variance, under the root.",
+        ),
+        Mistake(
+            "over-axis-2",
+            _of(dim=2),
+            "Right where x has three axes. It may have two, (n, d_model), or four: the features are always the last "
+            "axis, `dim=-1`.",
         ),
         Mistake(
             "over-the-tokens",

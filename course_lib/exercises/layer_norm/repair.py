@@ -151,6 +151,20 @@ def _eps_outside(x, sublayers):
     return norm(x)
 
 
+def _reads_the_input(x, sublayers):
+    y = _norm(x, -1, 0)
+    for f in sublayers:
+        x = x + f(y)
+    return _norm(x, -1, 0)
+
+
+def _adds_to_the_input(x, sublayers):
+    y = x
+    for f in sublayers:
+        y = x + f(_norm(y, -1, 0))
+    return _norm(y, -1, 0)
+
+
 def _cases():
     def mixes(d, seed):
         weight = randn(d, d, seed=seed)
@@ -192,6 +206,18 @@ EXERCISE = Exercise(
             "no-residual",
             _no_residual,
             "The norm is right now, but the stream is no longer added: each layer must return x + f(norm(x)).",
+        ),
+        Mistake(
+            "reads-the-input",
+            _reads_the_input,
+            "The norm is right now, but every function reads the same normalized input. Each reads the stream as the "
+            "one before it left it.",
+        ),
+        Mistake(
+            "adds-to-the-input",
+            _adds_to_the_input,
+            "The norm is right now, but every function adds to the *input*, so what the ones before it added is lost. "
+            "Add to the stream.",
         ),
         Mistake(
             "over-the-tokens",

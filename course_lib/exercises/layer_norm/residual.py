@@ -171,6 +171,12 @@ EXERCISE = Exercise(
             "With the norm after, your norm is applied to what f returns, before the sum. It belongs around the sum.",
         ),
         Mistake(
+            "normalizes-the-parts",
+            _of(post=lambda x, f, norm: norm(x) + norm(f(x))),
+            "Right for `norm_first=True`. In the other way you normalize x and f(x) one by one: the norm belongs "
+            "around their sum.",
+        ),
+        Mistake(
             "normalizes-what-f-returns-first",
             _of(pre=lambda x, f, norm: x + norm(f(x))),
             "With `norm_first`, your norm is applied to what f returns. It comes before f: f(norm(x)).",

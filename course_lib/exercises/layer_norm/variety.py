@@ -99,6 +99,12 @@ EXERCISE = Exercise(
             "alone, axis 1.",
         ),
         Mistake(
+            "for-one-sentence",
+            lambda x: (x - x.mean(dim=0)).square().sum() / x.square().sum(),
+            "One number comes out: these lines are for one sentence, whose tokens are axis 0. In a batch they are "
+            "axis 1, and each sentence has a mean token and a share of its own.",
+        ),
+        Mistake(
             "not-divided",
             _of(total=lambda x, different: 1.0),
             "Your numbers grow with the size of the vectors. A share has the squared lengths of the tokens below the "

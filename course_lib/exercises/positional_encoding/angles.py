@@ -88,10 +88,15 @@ EXERCISE = Exercise(
             "undoes `exp`?",
         ),
         Mistake(
+            "base-1000",
+            _angles(lambda d: speeds(d, base=1000.0)),
+            "Your clocks slow down, but not enough: their speeds are powers of 1000 instead of 10000.",
+        ),
+        Mistake(
             "exponent-doubled",
             _angles(lambda d: speeds(d, exponent=4.0)),
             "Your exponents are twice as large: clock 1 should turn by 10000^(−2 / d_model). Is the factor 2 counted "
-            "twice, in 0, 2, 4, … and once more?",
+            "twice, once in 0, 2, 4, … or in d_model / 2, and once more?",
         ),
         Mistake(
             "exponent-halved",

@@ -70,6 +70,11 @@ def _zero_outside(n, table):
     return table[(j - i).clamp(-c, c) + c] * ((j - i).abs() <= c)
 
 
+def _ignored_beyond(n, table):
+    j, i = _places(n)
+    return relative_bias(n, table).masked_fill((j - i).abs() > len(table) // 2, -torch.inf)
+
+
 def _triangle(n, table):
     return relative_bias(n, table).tril()
 
@@ -137,6 +142,17 @@ EXERCISE = Exercise(
             "zero-beyond",
             _zero_outside,
             "Beyond the table you put 0. Distances beyond c take the number of c, those below −c that of −c.",
+        ),
+        Mistake(
+            "ignored-beyond",
+            _ignored_beyond,
+            "Beyond the table you put −∞, so those keys would be ignored. Distances beyond c take the number of c, "
+            "those below −c that of −c.",
+        ),
+        Mistake(
+            "upside-down",
+            lambda n, table: relative_bias(n, table).flip(0),
+            "Your rows are right and stand upside down: row 0 belongs to query 0, and its first entry to distance 0.",
         ),
         Mistake(
             "one-row-for-all",

@@ -58,10 +58,11 @@ _OPEN = {
     "exponent": "how far does the second clock turn at each position?",
     "sines": "what should row 0 of the table hold?",
     "batch": "which axis of the ids counts positions?",
+    "middle": "the rows are (n, 1, d_model). With which axis of x does their first one line up?",
 }
 
 
-def _embed(exponent=False, sines=False, batch=False, scale=True, first=0, power=2.0, odd=torch.cos):
+def _embed(exponent=False, sines=False, batch=False, middle=False, scale=True, first=0, power=2.0, odd=torch.cos):
     """The repaired listing with some of its bugs left in."""
 
     def embed(ids, words, max_len=50):
@@ -69,20 +70,23 @@ def _embed(exponent=False, sines=False, batch=False, scale=True, first=0, power=
         angle = places(max_len, first) * speeds(d, exponent=4.0 if exponent else power)
         table = interleaved(angle.cos() if odd is torch.sin else angle.sin(), (torch.sin if sines else odd)(angle), d)
         x = words[ids] * (math.sqrt(d) if scale else 1.0)
-        return x + (table[: ids.shape[0], None] if batch else table[: ids.shape[1]])
+        rows = table[: ids.shape[0 if batch else 1]]
+        return x + (rows[:, None] if batch or middle else rows)
 
     return embed
 
 
 def _partial_repairs():
     for left in itertools.chain.from_iterable(itertools.combinations(_OPEN, size) for size in (1, 2, 3)):
+        if {"batch", "middle"} <= set(left):
+            continue
         found = ("Three of four are", "Two of four are", "One of four is")[len(left) - 1]
         clues = [_OPEN[name] for name in left]
         text = clues[0] if len(clues) == 1 else " ".join(f"({i}) {clue}" for i, clue in enumerate(clues, 1))
         yield Mistake(
             "still-" + "-and-".join(left),
             _embed(**dict.fromkeys(left, True)),
-            f"{found} repaired: the positions arrive now. Still open: {text}",
+            f"{found} repaired{'' if 'middle' in left else ': the positions arrive now'}. Still open: {text}",
         )
 
 
@@ -107,6 +111,14 @@ EXERCISE = Exercise(
             lambda ids, words, max_len=50: words[ids] * math.sqrt(words.shape[1]),
             "Your result has no positions in it, so nothing that you repaired in the table can be seen. Which line "
             "keeps the sum?",
+        ),
+        Mistake(
+            "one-row-for-all",
+            lambda ids, words, max_len=50: (
+                words[ids] * math.sqrt(words.shape[1])
+                + sinusoidal_encoding(ids.shape[1] + 1, words.shape[1])[ids.shape[1]]
+            ),
+            "All tokens get the same row, that of position n. Each token has one of its own: the rows up to n.",
         ),
         Mistake(
             "scale-removed",

@@ -127,6 +127,12 @@ EXERCISE = Exercise(
             "Both sines have a minus, so your blocks do not rotate. sin(a + b) = sin a cos b + cos a sin b.",
         ),
         Mistake(
+            "mirror",
+            _blocks(lambda s, c: [[c, s], [s, -c]]),
+            "The minus stands at a cosine, so your blocks are mirrors. With distance 0 the matrix must be the "
+            "identity: cos(a + b) = cos a cos b − sin a sin b.",
+        ),
+        Mistake(
             "diagonal-only",
             _blocks(lambda s, c: [[c, 0.0], [0.0, c]]),
             "Your matrix has the cosines alone. The new sine also needs the old cosine: sin(a + b) = sin a cos b + "

@@ -83,6 +83,13 @@ def _odd_dropped(n_positions, d_model):
     return table_of(places(n_positions) * speeds(d_model), d_model - d_model % 2)
 
 
+def _odd_stops(n_positions, d_model):
+    angle = places(n_positions) * speeds(d_model)
+    table = torch.zeros(n_positions, d_model)
+    table[:, 0::2], table[:, 1::2] = angle.sin(), angle.cos()
+    return table
+
+
 def _odd_ends_with_zero(n_positions, d_model):
     table = table_of(places(n_positions) * speeds(d_model), d_model)
     if d_model % 2:
@@ -93,6 +100,18 @@ def _odd_ends_with_zero(n_positions, d_model):
 def _even_width(n_positions, d_model):
     """The speeds of the next even width, cut."""
     return table_of(places(n_positions) * speeds(d_model + d_model % 2)[: (d_model + 1) // 2], d_model)
+
+
+def _odd_ends_with_cosine(n_positions, d_model):
+    angle = places(n_positions) * speeds(d_model)
+    table = table_of(angle, d_model)
+    if d_model % 2:
+        table[:, -1] = angle[:, -1].cos()
+    return table
+
+
+def _counted_in_half_precision(n_positions, d_model):
+    return table_of(places(n_positions).bfloat16().double() * speeds(d_model), d_model)
 
 
 def _share_of_the_sentence(n_positions, d_model):
@@ -112,6 +131,7 @@ EXERCISE = Exercise(
         case(4, 5, about="an odd width"),
         case(3, 1, about="a single channel"),
         case(50, 16, about="a long sentence"),
+        case(300, 2, about="300 positions"),
     ],
     mistakes=(
         Mistake(
@@ -176,6 +196,23 @@ EXERCISE = Exercise(
             "undoes `exp`?",
         ),
         Mistake(
+            "base-1000",
+            _table(lambda d: speeds(d, base=1000.0)),
+            "Your clocks slow down, but not enough: their speeds are powers of 1000 instead of 10000.",
+        ),
+        Mistake(
+            "counted-in-half-precision",
+            _counted_in_half_precision,
+            "Right up to position 256. `bfloat16` has no 257, so neighbors get the same row: count in single or double "
+            "precision, and convert the sines.",
+        ),
+        Mistake(
+            "odd-width-ends-with-a-cosine",
+            _odd_ends_with_cosine,
+            "Even widths are right. With an odd width your last column is a cosine: it should be the sine of that "
+            "angle.",
+        ),
+        Mistake(
             "exponent-doubled",
             _table(lambda d: speeds(d, exponent=4.0)),
             "Your exponents are twice as large. `torch.arange(0, d_model, 2)` is 2i already.",
@@ -206,6 +243,12 @@ EXERCISE = Exercise(
             "angles-alone",
             _angle_itself,
             "These are the angles themselves, and they grow without limit. Take their sine and cosine.",
+        ),
+        Mistake(
+            "odd-width-stops",
+            _odd_stops,
+            "Even widths are right. An odd width stops with an error, because it has one sine more than cosines: cut "
+            "the last angle before you take the cosines.",
         ),
         Mistake(
             "one-column-too-many",
