@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-LINEAR = (nn.Linear, nn.modules.conv._ConvNd)
+from course_lib.exercises.modules import LINEAR, bare_parameters, in_order
 
 
 @torch.no_grad()
@@ -17,7 +17,7 @@ def copy_layer(ours: nn.Module, theirs: nn.Module, *streams: Tensor) -> None:
     other weights than `theirs`, or keeps them in a form that cannot be told apart.
     """
     sizes = streams[0].shape[-1], theirs.linear1.out_features
-    given, wanted = (weights_by_role(layer, streams, *sizes) for layer in (ours, theirs))
+    given, wanted = (weights_by_role(layer, lambda layer=layer: layer(*streams), *sizes) for layer in (ours, theirs))
     if given.keys() != wanted.keys():
         missing, extra = (", ".join(sorted(a - b)) for a, b in ((wanted.keys(), given), (given.keys(), wanted)))
         raise ValueError(f"expected the weights of PyTorch's layer, got none for {missing or '…'}, and {extra or '…'}")
@@ -25,42 +25,73 @@ def copy_layer(ours: nn.Module, theirs: nn.Module, *streams: Tensor) -> None:
         weight.copy_(given[name])
 
 
-def weights_by_role(layer: nn.Module, streams: tuple[Tensor, ...], d_model: int, d_ff: int) -> dict[str, Tensor]:
-    """Views of all weights of a fresh layer by what they do; matrices are laid out as in `nn.Linear`."""
+def weights_by_role(layer: nn.Module, run_once: Callable, d_model: int, d_ff: int) -> dict[str, Tensor]:
+    """Views of all weights of a fresh layer by what they do; matrices are laid out as in `nn.Linear`.
+
+    A bare matrix is taken as it stands in `x @ w`, and a bare vector is the bias of the first matrix before it that has
+    none yet and is as wide.
+    """
     found: dict[str, Tensor] = {}
+    square = norm = 0
 
     def add(name: str, weight: Tensor) -> None:
         if name in found:
             raise ValueError(f"expected {name} once, got it twice")
         found[name] = weight
 
-    square = norm = 0
-    for part in _in_order(layer, lambda: layer(*streams)):
-        matrices, vectors = _weights_of(part)
-        kind = type(part).__name__
-        if not matrices:  # a norm, whose fresh gain is 1 throughout
-            gains = [bool((vector == 1).all()) for vector in vectors]
-            if sorted(gains) != [False, True]:
-                raise ValueError(f"expected one gain and one bias in {kind}, got {len(vectors)} vectors")
-            norm += 1
-            for vector, is_gain in zip(vectors, gains, strict=True):
-                add(f"the {'gain' if is_gain else 'bias'} of norm {norm}", vector)
-        elif all(matrix.shape == (d_model, d_model) for matrix in matrices):
-            if len(matrices) != len(vectors) or (len(matrices) > 1 and not isinstance(part, nn.MultiheadAttention)):
-                raise ValueError(f"expected square matrices in linear layers with biases, got others in {kind}")
-            for matrix, bias in zip(matrices, vectors, strict=True):
+    def add_matrix(matrix: Tensor, kind: str, no_bias_yet: list[tuple[str, int]]) -> None:
+        nonlocal square
+        shape = tuple(matrix.shape)
+        if shape in ((d_ff, d_model), (d_model, d_ff)):
+            number = 1 if shape[0] == d_ff else 2
+            add(f"W_{number}", matrix)
+            no_bias_yet.append((f"b_{number}", shape[0]))
+        elif shape in [(n * d_model, d_model) for n in (1, 2, 3)]:
+            for part in matrix.split(d_model):
                 square += 1
-                add(f"square matrix {square}", matrix)
-                add(f"its bias {square}", bias)
+                add(f"square matrix {square}", part)
+                no_bias_yet.append((f"its bias {square}", d_model))
         else:
-            if not isinstance(part, LINEAR):  # bare matrices, W_1 first; as in x @ w or as in w @ x
-                shapes = (d_ff, d_model), (d_model, d_ff)
-                matrices = [m if m.shape == shape else m.mT for m, shape in zip(matrices, shapes, strict=False)]
-            names = {(d_ff, d_model): "W_1", (d_model, d_ff): "W_2", (d_ff,): "b_1", (d_model,): "b_2"}
-            for weight in (*matrices, *vectors):
-                if tuple(weight.shape) not in names:
-                    raise ValueError(f"expected W_1, b_1, W_2, and b_2, got {tuple(weight.shape)} in {kind}")
-                add(names[tuple(weight.shape)], weight)
+            raise ValueError(f"expected matrices between vectors of d_model and of d_ff, got {shape} in {kind}")
+
+    def add_vector(vector: Tensor, kind: str, no_bias_yet: list[tuple[str, int]]) -> None:
+        nonlocal norm
+        waiting = [one for one in no_bias_yet if one[1] == vector.numel()]
+        if vector.numel() == d_model and (vector == 1).all():
+            norm += 1
+            add(f"the gain of norm {norm}", vector)
+        elif waiting:
+            no_bias_yet.remove(waiting[0])
+            add(waiting[0][0], vector)
+        elif vector.numel() in (2 * d_model, 3 * d_model):
+            for part in vector.split(d_model):
+                add_vector(part, kind, no_bias_yet)
+        elif vector.numel() == d_model:
+            add(f"the bias of norm {norm}", vector)
+        else:
+            raise ValueError(f"expected a bias for each matrix, got {vector.numel()} more numbers in {kind}")
+
+    kinds = {id(p): type(part).__name__ for part in layer.modules() for p in part.parameters(recurse=False)}
+    turned: set[int] = set()
+    bare_without_bias: list[tuple[str, int]] = []
+    with torch.enable_grad():  # without gradients PyTorch's layers may take a short cut past their parts
+        parts = in_order(_holders(layer), run_once, bare_parameters(layer), turned)
+    for part in parts:
+        if isinstance(part, nn.Parameter):
+            weight, kind = part.squeeze(), kinds[id(part)]
+            if weight.dim() < 2:
+                add_vector(weight, kind, bare_without_bias)
+            else:
+                add_matrix(weight if id(part) in turned else weight.mT, kind, bare_without_bias)
+            continue
+        (matrices, vectors), kind = _weights_of(part), type(part).__name__
+        without_bias: list[tuple[str, int]] = []
+        for matrix in matrices:
+            add_matrix(matrix, kind, without_bias)
+        if not matrices and sorted(bool((vector == 1).all()) for vector in vectors) != [False, True]:
+            raise ValueError(f"expected one gain and one bias in {kind}, got {len(vectors)} vectors")
+        for vector in vectors if matrices else sorted(vectors, key=lambda vector: not (vector == 1).all()):
+            add_vector(vector, kind, without_bias)
     return found
 
 
@@ -73,27 +104,10 @@ def _weights_of(part: nn.Module) -> tuple[list[Tensor], list[Tensor]]:
     return [view for view in views if view.dim() > 1], [view for view in views if view.dim() < 2]
 
 
-def _in_order(layer: nn.Module, run_once: Callable) -> list[nn.Module]:
-    """The parts that hold weights, in the order in which they first run; those that never run come last."""
-    found = _holders(layer)
-    ran: list[nn.Module] = []
-
-    def note(part: nn.Module, _inputs: tuple) -> None:
-        if part not in ran:
-            ran.append(part)
-
-    handles = [part.register_forward_pre_hook(note) for part in found]
-    try:
-        with torch.enable_grad():  # without gradients PyTorch's layers may take a short cut past their parts
-            run_once()
-    finally:
-        for handle in handles:
-            handle.remove()
-    return [*ran, *(part for part in found if part not in ran)]
-
-
 def _holders(module: nn.Module) -> list[nn.Module]:
+    """The parts that hold weights of their own, without those whose weights are bare matrices."""
     if isinstance(module, nn.MultiheadAttention):
         return [module]
-    own = [module] if next(module.parameters(recurse=False), None) is not None else []
-    return own + [part for child in module.children() for part in _holders(child)]
+    own = list(module.parameters(recurse=False))
+    held = [module] if own and (isinstance(module, LINEAR) or all(p.squeeze().dim() < 2 for p in own)) else []
+    return held + [part for child in module.children() for part in _holders(child)]

@@ -3,17 +3,11 @@
 from collections.abc import Callable
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from course_lib.exercises.inputs import randn
-
-
-def module_of(made: object) -> nn.Module:
-    """What was made, if it is a module; else an error that says what was expected."""
-    if isinstance(made, nn.Module):
-        return made
-    what = f"the class {made.__name__} itself" if isinstance(made, type) else f"a {type(made).__name__}"
-    raise TypeError(f"expected a module, an object of a subclass of nn.Module, got {what}")
+from course_lib.exercises.modules import bare_parameters, in_order
+from course_lib.exercises.own_weights import weights_by_role
 
 
 @torch.no_grad()
@@ -23,8 +17,12 @@ def fill(module: nn.Module, run_once: Callable, d_model: int, d_ff: int) -> None
     Two parts that should be two and are one get one number, so that the layer's output tells.
     """
     _refuse_plain_lists(module)
+    packed = [(n * d_model, d_model) for n in (2, 3) if n * d_model != d_ff]
+    if bare_parameters(module) or any(p.shape in packed for p in _weights_of_linears(module)):
+        _fill_by_role(weights_by_role(module, run_once, d_model, d_ff), d_model)
+        return
     square, norm = 0, 0
-    for part in _in_order(module, run_once):
+    for part in in_order(_holders(module), run_once):
         if isinstance(part, nn.MultiheadAttention):
             _fill(part.in_proj_weight, [_square(square + i, d_model) for i in range(3)])
             _fill(part.in_proj_bias, [_bias(square + i, d_model) for i in range(3)])
@@ -48,6 +46,27 @@ def fill(module: nn.Module, run_once: Callable, d_model: int, d_ff: int) -> None
                 parameter.copy_(1 + noise if gain else noise)
 
 
+def _weights_of_linears(module: nn.Module) -> list[Tensor]:
+    return [part.weight for part in module.modules() if isinstance(part, nn.Linear)]
+
+
+def _fill_by_role(weights: dict[str, Tensor], d_model: int) -> None:
+    """The same numbers for a layer with bare matrices, or with several matrices in one linear layer."""
+    for name, weight in weights.items():
+        number = int(name.split()[-1]) if name[-1].isdigit() and " " in name else 0
+        if name.startswith("square matrix"):
+            weight.copy_(_square(number - 1, d_model))
+        elif name.startswith("its bias"):
+            weight.copy_(_bias(number - 1, d_model))
+        elif "norm" in name:
+            gain = "gain" in name
+            weight.copy_(randn(*weight.shape, seed=100 + 2 * number + gain, scale=0.3) + gain)
+        elif name.startswith("W"):
+            weight.copy_(randn(*weight.shape, seed=90, scale=weight.shape[1] ** -0.5))
+        else:
+            weight.copy_(randn(*weight.shape, seed=91, scale=0.5))
+
+
 def _refuse_plain_lists(module: nn.Module) -> None:
     """Say so where parts stand in a list that PyTorch does not look into."""
     known = set(module.modules())
@@ -63,46 +82,21 @@ def _refuse_plain_lists(module: nn.Module) -> None:
                 )
 
 
-def _square(number: int, d_model: int) -> torch.Tensor:
+def _square(number: int, d_model: int) -> Tensor:
     return randn(d_model, d_model, seed=10 + number, scale=1.5 * d_model**-0.5)
 
 
-def _bias(number: int, d_model: int) -> torch.Tensor:
+def _bias(number: int, d_model: int) -> Tensor:
     return randn(d_model, seed=50 + number, scale=0.3)
 
 
-def _fill(parameter: nn.Parameter | None, parts: list[torch.Tensor]) -> None:
+def _fill(parameter: nn.Parameter | None, parts: list[Tensor]) -> None:
     if parameter is not None:
         parameter.copy_(torch.cat(parts))
-
-
-def _in_order(module: nn.Module, run_once: Callable) -> list[nn.Module]:
-    """The parts that hold parameters, in the order in which they first run; those that never run come last."""
-    found = _holders(module)
-    ran: list[nn.Module] = []
-
-    def note(part: nn.Module, _inputs: tuple) -> None:
-        if part not in ran:
-            ran.append(part)
-
-    handles = [part.register_forward_pre_hook(note) for part in found]
-    try:
-        run_once()
-    finally:
-        for handle in handles:
-            handle.remove()
-    return [*ran, *(part for part in found if part not in ran)]
 
 
 def _holders(module: nn.Module) -> list[nn.Module]:
     if isinstance(module, nn.MultiheadAttention):
         return [module]
-    own = list(module.named_parameters(recurse=False))
-    matrices = [name for name, parameter in own if parameter.dim() > 1]
-    if matrices and not isinstance(module, nn.Linear):
-        raise TypeError(
-            f"expected matrices in modules such as nn.Linear or MultiHeadAttention, got the parameter "
-            f"`{matrices[0]}` in {type(module).__name__}: build the layer from modules, so that it can be given weights"
-        )
-    found = [module] if own else []
+    found = [module] if next(module.parameters(recurse=False), None) is not None else []
     return found + [part for child in module.children() for part in _holders(child)]

@@ -151,6 +151,12 @@ EXERCISE = Exercise(
             "Keys and values have each other's matrix: `w_k` makes what is compared, `w_v` what is carried away.",
         ),
         Mistake(
+            "queries-and-keys-exchanged",
+            _of(matrices=lambda q, k, v: (k, q, v)),
+            "The target goes through `w_k` and the memory through `w_q`. The target asks: its queries are made with "
+            "`w_q`, and the memory's keys with `w_k`.",
+        ),
+        Mistake(
             "values-through-w-k",
             _of(matrices=lambda q, k, v: (q, k, k)),
             "Your values went through `w_k`, and `w_v` makes no difference. A copied line?",

@@ -6,9 +6,10 @@ from torch.nn import functional as F
 
 from course_lib.decoder import DecoderLayer
 from course_lib.encoder import FeedForward
-from course_lib.exercises.decoder._modules import fill, module_of
+from course_lib.exercises.decoder._modules import fill
 from course_lib.exercises.engine import Exercise, Mistake, case
 from course_lib.exercises.inputs import randn
+from course_lib.exercises.modules import module_of
 from course_lib.layer_norm import Residual
 from course_lib.masks import causal_mask
 from course_lib.multi_head import MultiHeadAttention
@@ -99,7 +100,9 @@ def _call(obj, given):
     masks = () if "no masks" in given.about else _masks(tgt_len, src_len)
     fill(layer, lambda: layer(x.clone(), memory.clone(), *masks), d_model, d_ff)
     layer.train(given.args[3:4] == (1.0,))
-    return layer(x, memory, *masks)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return layer(x, memory, *masks)
 
 
 def _with(forward):
@@ -183,7 +186,9 @@ def _norm_before_the_sum(layer, x, memory, tgt_mask, src_mask):
 def _normed_memory(layer, x, memory, tgt_mask, src_mask):
     if not layer.residuals[0].norm_first:
         return DecoderLayer.forward(layer, x, memory, tgt_mask, src_mask)
-    return DecoderLayer.forward(layer, x, layer.residuals[1].norm(memory), tgt_mask, src_mask)
+    norm = layer.residuals[1].norm
+    cross = lambda layer, y, memory, mask: _cross(layer, y, norm(memory), mask)  # noqa: E731
+    return _steps(layer, x, memory, tgt_mask, src_mask, cross=cross)
 
 
 def _second_look_masked(layer, x, memory, tgt_mask, src_mask):
@@ -234,6 +239,15 @@ def _no_cross(layer, x, memory, tgt_mask, src_mask):
 
 def _without_dropout(d_model, n_heads, d_ff, dropout=0.1, norm_first=False, activation="relu"):
     return DecoderLayer(d_model, n_heads, d_ff, 0.0, norm_first, activation)
+
+
+def _dropout_not_passed_on(d_model, n_heads, d_ff, dropout=0.1, norm_first=False, activation="relu"):
+    return DecoderLayer(d_model, n_heads, d_ff, norm_first=norm_first, activation=activation)
+
+
+def _shared_norm(*numbers):
+    """A class whose three parts use the residuals with these numbers."""
+    return _with(lambda layer, *given: _steps(layer, *given, residuals=[layer.residuals[i] for i in numbers]))
 
 
 def _activation_fixed(d_model, n_heads, d_ff, dropout=0.1, norm_first=False, activation="relu"):
@@ -391,6 +405,16 @@ EXERCISE = Exercise(
             "The three parts share one norm. Each has a norm of its own, with its own gain and bias.",
         ),
         Mistake(
+            "one-norm-for-the-attentions",
+            _shared_norm(0, 0, 2),
+            "The two attentions share one norm. Each of the three parts has a norm of its own.",
+        ),
+        Mistake(
+            "one-norm-for-the-last-two",
+            _shared_norm(0, 1, 1),
+            "Cross-attention and feed-forward network share one norm. Each of the three parts has a norm of its own.",
+        ),
+        Mistake(
             "no-norms",
             _with(_no_norms),
             "There is no norm. The layer has three, one for each part.",
@@ -437,6 +461,11 @@ EXERCISE = Exercise(
             "no-dropout",
             _without_dropout,
             "Right in evaluation. In training nothing is dropped: hand `dropout` on to the three residuals.",
+        ),
+        Mistake(
+            "dropout-not-passed-on",
+            _dropout_not_passed_on,
+            "Right in evaluation. In training, `dropout` makes no difference: the default is used. Hand it on.",
         ),
         Mistake(
             "activation-fixed",

@@ -93,6 +93,16 @@ def _self_attention(scores, values=lambda x, w_v: x):
     return repaired
 
 
+def _of_words(words, labels):
+    """The repaired listing, where other columns of `tgt` are read or must be written."""
+
+    def repaired(tgt, memory, src_mask, table, w_q, w_k, w_v):
+        read = F.pad(tgt[:, words], (0, 1))  # the repaired listing leaves the last column out
+        return small_decoder(read, memory, src_mask, table, w_q, w_k, w_v)[0], tgt[:, labels]
+
+    return repaired
+
+
 def _stream_lost(tgt, memory, src_mask, table, w_q, w_k, w_v):
     outputs, labels = small_decoder(tgt, memory, src_mask, table, w_q, w_k, torch.zeros_like(w_v))
     found, _weights = scaled_dot_product_attention(outputs @ w_q, memory @ w_k, memory @ w_v, src_mask)
@@ -187,6 +197,24 @@ EXERCISE = Exercise(
             ),
             "All four are found. But the self-attention now uses the matrices of the cross-attention, and a scale. In "
             "this small decoder it has neither, which was right as it was given.",
+        ),
+        Mistake(
+            "input-shifted-as-well",
+            _of_words(slice(1, None), slice(1, None)),
+            "Three of four found. Now input *and* labels begin with the first word, so each position still reads what "
+            "it must write, and BOS is never read. Shift the labels alone.",
+        ),
+        Mistake(
+            "shifted-twice",
+            _of_words(slice(None, -2), slice(2, None)),
+            "Three of four found. The labels are two words ahead of the input now, and one position is lost. A "
+            "position must write the very next word.",
+        ),
+        Mistake(
+            "labels-with-begin",
+            _of_words(slice(None, -1), slice(None)),
+            "Three of four found. The labels are all of `tgt` now, with BOS in front. There is one label for each "
+            "position that is read: the word that follows.",
         ),
         Mistake(
             "stream-lost",

@@ -193,6 +193,12 @@ EXERCISE = Exercise(
             "differs from row to row.",
         ),
         Mistake(
+            "begins-with-a-pad",
+            lambda tgt: (F.pad(tgt, (1, 0), value=PAD), _ends(tgt)),
+            "The shift is right, but the input begins with a pad: where nothing has been written yet, the decoder "
+            "reads BOS.",
+        ),
+        Mistake(
             "begin-and-end-exchanged",
             _end_and_begin_exchanged,
             "BOS and EOS have changed places: the input begins with BOS (1), and the target ends with EOS (2).",

@@ -3,6 +3,7 @@
 import torch
 
 from course_lib.exercises.engine import Exercise, Mistake, case
+from course_lib.exercises.written import without_trailing_pads
 from course_lib.tokens import BOS, EOS, PAD
 
 
@@ -79,14 +80,6 @@ class Decoder:
         return "<a decoder with known logits>"
 
 
-def _without_trailing_pads(written):
-    """Whether the columns behind the last end are written does not matter."""
-    if written.dim() != 2 or written.is_floating_point() or written.is_complex():
-        return written
-    used = (written != PAD).any(dim=0).nonzero()
-    return written[:, : int(used.max()) + 1] if len(used) else written[:, :0]
-
-
 def _loop(
     choose=lambda logits: logits[:, -1].argmax(dim=-1),
     first=BOS,
@@ -131,7 +124,7 @@ EXERCISE = Exercise(
     "likeliest token at every step, at most max_len of them, and return ids (batch, length) without BOS: each sentence "
     "with its EOS, and PAD behind it.",
     reference=write,
-    canonical=_without_trailing_pads,
+    canonical=without_trailing_pads,
     cases=lambda: [
         case(Decoder(0, 1), 1, 4, about="one sentence"),
         case(Decoder(1, 5), 5, 12, about="sentences that end at different steps"),

@@ -5,9 +5,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_lib.encoder import ACTIVATIONS, FeedForward
-from course_lib.exercises.encoder._modules import fill_feed_forward, module_of, without_super
+from course_lib.exercises.encoder._modules import fill_feed_forward, without_super
 from course_lib.exercises.engine import Exercise, Mistake, case
 from course_lib.exercises.inputs import randn
+from course_lib.exercises.modules import module_of
 
 
 def as_a_sequence(d_model, d_ff, activation="relu"):
@@ -104,6 +105,18 @@ class _InAList(nn.Module):
     def __init__(self, d_model, d_ff, activation="relu"):
         super().__init__()
         self.parts = [nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)]
+
+
+class _OneMatrix(nn.Module):
+    """W_2 is W_1 turned over."""
+
+    def __init__(self, d_model, d_ff, activation="relu"):
+        super().__init__()
+        self.w_1, self.b_2 = nn.Linear(d_model, d_ff), nn.Parameter(torch.zeros(d_model))
+        self.activation = ACTIVATIONS[activation]
+
+    def forward(self, x):
+        return self.activation(self.w_1(x)) @ self.w_1.weight + self.b_2
 
 
 EXERCISE = Exercise(
@@ -209,6 +222,12 @@ EXERCISE = Exercise(
             _InAList,
             "The module has no parameters, so an optimizer would get nothing. Its layers stand in a plain Python list, "
             "or `forward` makes them anew: assign each to `self` in `__init__`, or put them into `nn.ModuleList`.",
+        ),
+        Mistake(
+            "one-matrix-for-both",
+            _OneMatrix,
+            "W_1 is used twice, on the way back turned over. The network has two matrices, each with numbers of its "
+            "own.",
         ),
         Mistake(
             "four-times-d-model",

@@ -5,9 +5,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_lib.encoder import EncoderLayer, FeedForward
-from course_lib.exercises.encoder._modules import fill_layer, module_of, without_super
+from course_lib.exercises.encoder._modules import fill_layer, without_super
 from course_lib.exercises.engine import Exercise, Mistake, case
 from course_lib.exercises.inputs import randn
+from course_lib.exercises.modules import module_of
 from course_lib.layer_norm import Residual
 from course_lib.multi_head import MultiHeadAttention
 
@@ -222,6 +223,22 @@ def _old_stream(layer, x, mask):
     return second.norm(y + second.dropout(layer.feed_forward(x)))
 
 
+def _network_without_sum(layer, x, mask):
+    """Around the network stands a norm alone."""
+    x = layer.residuals[0](x, lambda y: _attend(layer, y, mask))
+    norm = layer.residuals[1].norm
+    return layer.feed_forward(norm(x)) if layer.residuals[1].norm_first else norm(layer.feed_forward(x))
+
+
+class _WithALastNorm(EncoderLayer):
+    def __init__(self, d_model, n_heads, d_ff, dropout=0.1, norm_first=False, activation="relu"):
+        super().__init__(d_model, n_heads, d_ff, dropout, norm_first, activation)
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x, mask=None):
+        return self.norm(super().forward(x, mask))
+
+
 def _default_dropout(d_model, n_heads, d_ff, dropout=0.1, norm_first=False, activation="relu"):
     return EncoderLayer(d_model, n_heads, d_ff, 0.0, norm_first, activation)
 
@@ -346,6 +363,18 @@ EXERCISE = Exercise(
             _with(_normed_again),
             "Post-norm is right. With pre-norm, the sum at the end is normalized as well. The layer leaves the stream "
             "as it is; the stack has one norm after its last layer.",
+        ),
+        Mistake(
+            "last-norm-in-the-layer",
+            _WithALastNorm,
+            "Post-norm is right. With pre-norm, a third norm stands at the end. It belongs to the stack, once, after "
+            "its last layer.",
+        ),
+        Mistake(
+            "network-with-a-norm-alone",
+            _with(_network_without_sum),
+            "The residual sum around the feed-forward network is missing, and so is its dropout: what attention wrote "
+            "is lost there.",
         ),
         Mistake(
             "one-norm-twice",

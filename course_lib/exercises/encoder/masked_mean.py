@@ -159,6 +159,12 @@ EXERCISE = Exercise(
             "batch. Each sentence needs a mean of its own.",
         ),
         Mistake(
+            "all-words-for-every-sentence",
+            lambda hidden, real: hidden[real].mean(dim=0).expand(len(hidden), -1),
+            "Every sentence gets the same vector, the mean over the words of the whole batch. Each needs a mean of its "
+            "own.",
+        ),
+        Mistake(
             "cut-at-the-longest",
             lambda hidden, real: hidden[:, : real.sum(dim=1).max()].mean(dim=1),
             "All sentences are cut to the same length and divided by it. Each has a length of its own, and a pad may "

@@ -7,9 +7,10 @@ import torch
 from torch import nn
 
 from course_lib.encoder import Encoder, EncoderLayer, masked_mean
-from course_lib.exercises.encoder._modules import NORMS, fill_layer, module_of
+from course_lib.exercises.encoder._modules import NORMS, fill_layer
 from course_lib.exercises.engine import Exercise, Mistake, case
 from course_lib.exercises.inputs import randn
+from course_lib.exercises.modules import module_of
 from course_lib.layer_norm import LayerNorm
 
 
@@ -78,13 +79,13 @@ class WithNumberedModules(nn.Module):
         return torch.stack([words[keep].mean(0) for words, keep in zip(self.final(x), real, strict=True)])
 
 
-def _layers(module: nn.Module) -> list[EncoderLayer]:
+def _layers(module: nn.Module) -> list[nn.Module]:
     """The encoder layers of a module, registered or in a list, each once."""
-    found: list[EncoderLayer] = []
+    found: list[nn.Module] = []
     waiting = [module]
     while waiting:
         part = waiting.pop(0)
-        if isinstance(part, EncoderLayer):
+        if isinstance(part, EncoderLayer | nn.TransformerEncoderLayer):
             found += [part] if all(part is not other for other in found) else []
         elif isinstance(part, nn.Module):
             waiting += [*part.children(), *(v for v in vars(part).values() if isinstance(v, list | tuple | dict))]
@@ -138,6 +139,8 @@ def _with(
             see = (mask_of or (lambda real: real[:, None, None, :]))(real)
             for layer in self.layers:
                 x = layer(x, see) if mask else layer(x)
+            if pool == "then norm":
+                return self.norm(masked_mean(x, real))
             hidden = self.norm(x) if norm else x
             if pool == "words":
                 return masked_mean(hidden, real)
@@ -225,6 +228,12 @@ EXERCISE = Exercise(
             _with(pool="first"),
             "Everything else is right, but you read the first token. Here the sentence's vector is the mean of its "
             "words.",
+        ),
+        Mistake(
+            "norm-after-the-mean",
+            _with(pool="then norm"),
+            "The four bugs are gone, but the norm comes after the mean now. The starter normalizes each token first, "
+            "and that was right.",
         ),
         Mistake(
             "norm-not-made",

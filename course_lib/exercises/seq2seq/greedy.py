@@ -3,6 +3,7 @@
 import torch
 
 from course_lib.exercises.engine import Exercise, Mistake, case
+from course_lib.exercises.written import without_trailing_pads
 from course_lib.tokens import BOS, EOS, PAD
 
 
@@ -103,14 +104,6 @@ class Automaton:
         return "<a decoder with known logits>"
 
 
-def _without_trailing_pads(written):
-    """Whether the columns behind the last end are written does not matter."""
-    if written.dim() != 2 or written.is_floating_point() or written.is_complex():
-        return written
-    used = (written != PAD).any(dim=0).nonzero()
-    return written[:, : int(used.max()) + 1] if len(used) else written[:, :0]
-
-
 def _loop(
     choose=lambda logits: logits.argmax(dim=-1),
     first=BOS,
@@ -198,7 +191,7 @@ EXERCISE = Exercise(
     "BOS and take the likeliest token at every step, at most max_len of them. Return ids (batch, length): each "
     "sentence with its EOS, and PAD behind it.",
     reference=greedy,
-    canonical=_without_trailing_pads,
+    canonical=without_trailing_pads,
     cases=lambda: [
         case(Automaton(0), torch.tensor([3]), 4, about="one sentence"),
         case(Automaton(1), torch.tensor([0, 1, 2, 3, 4]), 12, about="sentences that end at different steps"),

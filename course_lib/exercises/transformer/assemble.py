@@ -204,6 +204,13 @@ def _variant(build=None, enter=None, masks=None, memory=None, finish=None):
     return Variant
 
 
+class _TargetWithoutPositions(Assembled):
+    def forward(self, src, tgt_in):
+        src_mask, tgt_mask = padding_mask(src), padding_mask(tgt_in) & causal_mask(tgt_in.shape[1])
+        memory = self.encoder(self.embedding(src), src_mask)
+        return self.output(self.decoder(_without_positions(self, tgt_in), memory, tgt_mask, src_mask))
+
+
 def _exchanged(*sizes):
     model = Assembled(*sizes)
     model.forward = lambda src, tgt_in: Assembled.forward(model, tgt_in, src)
@@ -278,6 +285,11 @@ EXERCISE = Exercise(
             "positions-missing",
             _variant(enter=_without_positions),
             "The words enter without positions, so that the encoder cannot know their order.",
+        ),
+        Mistake(
+            "target-without-positions",
+            _TargetWithoutPositions,
+            "The target's words enter without positions. They need them as the source's words do.",
         ),
         Mistake("bare-embedding", _variant(enter=_bare), "The words enter without √d_model and without positions."),
         Mistake(

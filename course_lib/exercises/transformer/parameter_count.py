@@ -187,6 +187,22 @@ EXERCISE = Exercise(
             "That is the encoder and the embeddings. The decoder has n_layers layers of its own.",
         ),
         Mistake(
+            "decoder-layers-only",
+            lambda vocab_size, d_model, d_ff, n_layers, tied: (
+                n_layers * (8 * (d_model * d_model + d_model) + 2 * d_model * d_ff + d_ff + d_model + 6 * d_model)
+                + (1 if tied else 3) * vocab_size * d_model
+            ),
+            "That is the decoder and the embeddings. The encoder has n_layers layers of its own.",
+        ),
+        Mistake(
+            "one-network-for-both-sides",
+            lambda vocab_size, d_model, d_ff, n_layers, tied: (
+                parameter_count(vocab_size, d_model, d_ff, n_layers, tied)
+                - n_layers * (2 * d_model * d_ff + d_ff + d_model)
+            ),
+            "Encoder layer and decoder layer each have a feed-forward network. You counted one for both.",
+        ),
+        Mistake(
             "layers-shared-out",
             _count(layers=lambda n: n / 2),
             "There are n_layers layers on *each* side.",

@@ -52,9 +52,9 @@ def in_one_batch(f, ids, vocab_size):
 class Listener:
     """A model with a name that says who listens to whom: every output is a sum of what its tokens say."""
 
-    def __init__(self, name, table, strength=1.0, only=None, vocab_size=13):
+    def __init__(self, name, table, strength=1.0, only=None, vocab_size=13, says=(1.0, -1.0, 0.0)):
         self.name, self.table, self.strength, self.only = name, table, strength, only
-        self.vocab_size = vocab_size
+        self.vocab_size, self.says = vocab_size, torch.tensor(says, dtype=torch.float64)
 
     def __call__(self, ids):
         n = ids.shape[1]
@@ -63,7 +63,7 @@ class Listener:
                 f"f expected ids from 0 to {self.vocab_size - 1}, got {ids.min()} to {ids.max()}: keep each edit below "
                 "vocab_size"
             )
-        said = (1.0 + ids.double())[..., None] * torch.tensor([1.0, -1.0, 0.0], dtype=torch.float64)
+        said = (1.0 + ids.double())[..., None] * self.says
         heard = self.strength * self.table[:n, :n].double() @ said
         if self.only is not None:  # the token that switches listening on
             heard = heard * (ids[:, :1] == self.only)[..., None]
@@ -106,6 +106,8 @@ def _cases():
             about="all ids the last",
         ),
         case(Listener("all hear all", full, vocab_size=2), _ids(1, 7, 2), 2, about="a vocabulary of two"),
+        case(Listener("louder and louder", full, says=(1.0,)), _ids(2, 3, 9, seed=4), 11, about="outputs that rise"),
+        case(Listener("quieter", full, says=(-1.0,)), _ids(2, 3, 9, seed=4), 11, about="outputs that fall"),
     ]
 
 
@@ -178,8 +180,19 @@ EXERCISE = Exercise(
         Mistake(
             "sums-cancel",
             _found(compare=lambda moved: (moved.sum(dim=2).abs() > 1e-6).any(dim=0)),
-            "No output moves in your table, although some do: some features go up, some go down, and some stay. "
+            "Where some features go up, some go down, and some stay, no output moves in your table, although it does. "
             "Take absolute changes before you add any, and ask whether *any* feature moved.",
+        ),
+        Mistake(
+            "signed-sums",
+            _found(compare=lambda moved: (moved.sum(dim=2) > 1e-6).any(dim=0)),
+            "Changes up and down cancel in your sum, and a sum that falls counts as no move. Take absolute changes "
+            "before you add any.",
+        ),
+        Mistake(
+            "rises-alone",
+            _found(compare=lambda moved: (moved > 1e-6).any(dim=2).any(dim=0)),
+            "Your table sees an output that rises, and none that falls. Take the absolute change.",
         ),
         Mistake(
             "threshold-too-high",

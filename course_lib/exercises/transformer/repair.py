@@ -188,6 +188,8 @@ def _probe(obj, given):
     if name == "logits":
         torch.manual_seed(1)
         reference = Machine(*sizes).double().eval()
+        for vector in (p for p in reference.parameters() if p.dim() == 1):
+            vector.add_(torch.randn_like(vector), alpha=0.3)  # gains that are not 1, and biases that are not 0
         comparable = model.state_dict().keys() == reference.state_dict().keys()
         if comparable:
             model.load_state_dict(reference.state_dict())
@@ -232,6 +234,12 @@ class _WithoutNorm(Machine):
     class Norm(LayerNorm):
         def forward(self, x):
             return self.gain * x + self.bias
+
+
+class _NormWithoutGain(Machine):
+    class Norm(LayerNorm):
+        def forward(self, x):
+            return F.layer_norm(x, x.shape[-1:])
 
 
 class _NormOfEachPosition(Machine):
@@ -307,6 +315,12 @@ EXERCISE = Exercise(
             _BiasAtTheOutput,
             "All probes are green, and the output layer has a bias now: 13 parameters too many. It has none, since its "
             "matrix is the embedding's.",
+        ),
+        Mistake(
+            "norm-without-gain",
+            _NormWithoutGain,
+            "All probes are green, and the norm now takes the mean over the right axis. But its gain and its bias make "
+            "no difference any more: they would never learn.",
         ),
         Mistake(
             "norm-of-each-feature",

@@ -1,0 +1,67 @@
+"""What a module that a learner wrote is made of, whatever its parts are called."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
+
+LINEAR = (nn.Linear, nn.modules.conv._ConvNd)
+TURNED = (torch.Tensor.T.__get__, torch.Tensor.mT.__get__, Tensor.t, Tensor.transpose, torch.t, torch.transpose)
+
+
+def module_of(made: object) -> nn.Module:
+    """What was made, if it is a module; else an error that says what was expected."""
+    if isinstance(made, nn.Module):
+        return made
+    what = f"the class {made.__name__} itself" if isinstance(made, type) else f"a {type(made).__name__}"
+    raise TypeError(f"expected a module, an object of a subclass of nn.Module, got {what}")
+
+
+def bare_parameters(module: nn.Module) -> list[nn.Parameter]:
+    """The parameters of the modules in which `nn.Parameter` matrices stand, and of no linear layer or attention."""
+    if isinstance(module, (*LINEAR, nn.MultiheadAttention)):
+        return []
+    own = list(module.parameters(recurse=False))
+    own = own if any(parameter.squeeze().dim() > 1 for parameter in own) else []
+    return own + [parameter for child in module.children() for parameter in bare_parameters(child)]
+
+
+def in_order(
+    parts: Iterable[nn.Module], run_once: Callable, bare: Iterable[nn.Parameter] = (), turned: set[int] | None = None
+) -> list:
+    """Parts and bare parameters in the order in which they are first used; those that never are come last.
+
+    `turned` gets the ids of the bare matrices that are used transposed, as nn.Linear uses its weight.
+    """
+    parts, bare = list(parts), list(bare)
+    ran: list[Any] = []
+
+    def note(part: Any, *_inputs: Any) -> None:
+        if not any(part is other for other in ran):
+            ran.append(part)
+
+    class Uses(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            if any(isinstance(leaf, Tensor) for leaf in pytree.tree_leaves(result)):
+                used = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if any(leaf is p for p in bare)]
+                for parameter in used:
+                    note(parameter)
+                    if turned is not None and (func in TURNED or func is nn.functional.linear):
+                        turned.add(id(parameter))
+            return result
+
+    handles = [part.register_forward_pre_hook(note) for part in parts]
+    try:
+        if bare:
+            with Uses():
+                run_once()
+        else:
+            run_once()
+    finally:
+        for handle in handles:
+            handle.remove()
+    return [*ran, *(part for part in [*parts, *bare] if not any(part is other for other in ran))]
