@@ -104,9 +104,10 @@ def encode_pairs(
 
 
 def buckets(lengths: Sequence[int], max_tokens: int, order: Iterable[int] | None = None) -> list[list[int]]:
-    """Cut positions 0, 1, … into groups of similar length: group size × longest member is at most `max_tokens`.
+    """Cut positions 0, 1, … into groups of similar length, short to long:
+    group size × longest member is at most `max_tokens`.
 
-    Members are sorted by length; among equally long ones, the earlier in `order` comes first.
+    Of equally long members, the earlier in `order` comes first.
 
     >>> buckets([3, 9, 4, 3, 9], max_tokens=12)
     [[0, 3, 2], [1], [4]]
@@ -115,7 +116,8 @@ def buckets(lengths: Sequence[int], max_tokens: int, order: Iterable[int] | None
     for i in sorted(range(len(lengths)) if order is None else order, key=lengths.__getitem__):
         if lengths[i] > max_tokens:
             raise ValueError(
-                f"expected sentences of at most max_tokens={max_tokens} tokens, got {lengths[i]} in number {i}: "
+                f"expected sentences of at most max_tokens={max_tokens} "
+                f"tokens, got {lengths[i]} in number {i}: "
                 "raise max_tokens, or leave this sentence out"
             )
         if (len(groups[-1]) + 1) * lengths[i] > max_tokens:

@@ -154,6 +154,11 @@ EXERCISE = Exercise(
             "budget allows it.",
         ),
         Mistake(
+            "lengths-returned",
+            lambda lengths, max_tokens: [[lengths[i] for i in found] for found in group(lengths, max_tokens)],
+            "Your groups hold lengths. Return the *positions* of the sentences, 0, 1, …, so that one can find them.",
+        ),
+        Mistake(
             "one-sentence-each",
             _with(full=lambda group, new, budget: True),
             "Every sentence is alone in its group. Fill each group up to the budget.",

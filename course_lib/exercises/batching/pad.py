@@ -46,7 +46,7 @@ def _filled(width=lambda sequences: max(map(len, sequences)), fill=lambda sequen
         for sequence in sequences:
             pads = [fill(sequence, pad_id)] * (longest - len(sequence))
             rows.append([*pads, *sequence] if left else [*sequence[:longest], *pads])
-        return torch.tensor(rows, dtype=torch.long).view(len(rows), -1)
+        return torch.tensor(rows, dtype=torch.long).view(len(rows), max(map(len, rows)))
 
     return answer
 

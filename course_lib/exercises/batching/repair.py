@@ -121,6 +121,11 @@ def _a_sentence(model, pairs, rows):
     return evaluate(model, pairs, rows) * tokens / len(pairs)
 
 
+def _end_not_counted(model, pairs, rows):
+    tokens = sum(len(tgt) for _src, tgt in pairs)
+    return evaluate(model, pairs, rows) * (tokens + len(pairs)) / tokens
+
+
 def _pairs(*lengths):
     generator = torch.Generator().manual_seed(sum(a * b for a, b in lengths))
     draw = [[torch.randint(4, 11, (n,), generator=generator).tolist() for n in pair] for pair in lengths]
@@ -146,6 +151,12 @@ EXERCISE = Exercise(
             _real_by_all,
             "The pads add nothing to the sum, but they are counted below the line. Divide by the number of real "
             "targets.",
+        ),
+        Mistake(
+            "end-not-counted",
+            _end_not_counted,
+            "The losses are right, but you divide by the number of words. EOS is a target with a loss, so it counts "
+            "as a token.",
         ),
         Mistake(
             "a-sentence",

@@ -75,6 +75,15 @@ def _ends_after_the_pads(pairs):
     return F.pad(sources, (0, 1), value=EOS), F.pad(targets, (1, 0), value=BOS), F.pad(targets, (0, 1), value=EOS)
 
 
+def _target_ends_after_the_pads(pairs):
+    return three_tensors(pairs)[0], *_ends_after_the_pads(pairs)[1:]
+
+
+def _cut_without_end(pairs):
+    whole = pad([[BOS, *tgt] for _src, tgt in pairs])
+    return three_tensors(pairs)[0], whole[:, :-1], whole[:, 1:]
+
+
 def _one_width(pairs):
     tensors = three_tensors(pairs)
     width = max(tensor.shape[1] for tensor in tensors)
@@ -168,6 +177,18 @@ EXERCISE = Exercise(
             _ends_after_the_pads,
             "In short sentences EOS stands behind the pads, in the last column. Append it to each sentence first, and "
             "pad afterward.",
+        ),
+        Mistake(
+            "end-behind-the-pads-of-the-target",
+            _target_ends_after_the_pads,
+            "In short targets EOS stands behind the pads, in the last column, so the model learns to write pads first. "
+            "Append it to each target, and pad afterward.",
+        ),
+        Mistake(
+            "cut-without-end",
+            _cut_without_end,
+            "The shift is right, but EOS is missing, and both targets are one column too narrow: cut from rows that "
+            "have BOS *and* EOS.",
         ),
         Mistake(
             "sorted-apart",

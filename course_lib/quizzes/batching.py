@@ -1,0 +1,231 @@
+"""Questions of chapter 13, batching."""
+
+from course_lib.batching import buckets
+from course_lib.quizzes.engine import Option, Question
+
+SHORT, LONG = (2, 1.0), (6, 3.0)  # tokens of a sentence, and bits each of them costs
+
+
+def _all_positions():
+    return sum(n * bits for n, bits in (SHORT, LONG)) / (2 * LONG[0])
+
+
+def _of_means():
+    return (SHORT[1] + LONG[1]) / 2
+
+
+def _per_token():
+    return sum(n * bits for n, bits in (SHORT, LONG)) / (SHORT[0] + LONG[0])
+
+
+def _bits(number):
+    return f"{number:.3g} bits"
+
+
+QUESTIONS = [
+    Question(
+        id="batching.guess_rows",
+        text="The same model, the same 500 sentences. What happens to the reported loss when more of them stand in a "
+        "batch?",
+        guess=True,
+        options=[
+            Option("it falls", True, "More sentences a batch mean more pads, and this model writes pads for free."),
+            Option("it rises", False, "It would, if the model had never learned to write pads."),
+            Option(
+                "it stays the same, as the model and the text do",
+                False,
+                "The sum over real tokens does stay the same. But it is divided by the number of all positions.",
+            ),
+            Option(
+                "it goes up and down by chance",
+                False,
+                "Nothing here is drawn by chance: the sentences keep their order.",
+            ),
+        ],
+    ),
+    Question(
+        id="batching.guess_share",
+        text="Targets have 16 tokens on average, most of them between 10 and 23. How much of a random batch of 64 is "
+        "padding?",
+        guess=True,
+        options=[
+            Option("about a half", True, "One of 64 sentences is nearly always twice as long as the average."),
+            Option("about a tenth", False, "That is what sorting by length can reach."),
+            Option(
+                "about a quarter",
+                False,
+                "That would need a longest sentence of 21 or 22 tokens. Among 64 there is nearly always a longer one.",
+            ),
+            Option("about three quarters", False, "The longest sentence is not four times as long as the average."),
+        ],
+    ),
+    Question(
+        id="batching.guess_third",
+        text="Every epoch goes from the shortest sentences to the longest. On which third is the model worst after two "
+        "epochs?",
+        guess=True,
+        options=[
+            Option("the short ones", True, "They come first in each epoch, so they were seen longest ago."),
+            Option("the long ones", False, "They are the hardest for a model that reads them in random order."),
+            Option("the middle ones", False, "They are neither the hardest nor the ones that were seen longest ago."),
+            Option("none: it is about equal on all", False, "The order leaves a clear trace in the three thirds."),
+        ],
+    ),
+    Question(
+        id="batching.loss_by_hand",
+        text="One sentence has 2 tokens of 1 bit each, another 6 tokens of 3 bits each. What is the loss per token?",
+        options=[
+            Option(
+                _bits(_per_token()),
+                True,
+                "20 bits in all, over 8 tokens. No other way of counting is a property of the text alone.",
+            ),
+            Option(
+                _bits(_of_means()),
+                False,
+                "That is the mean of the two sentences' means. It counts a token of the "
+                "short sentence three times as much.",
+            ),
+            Option(
+                _bits(_all_positions()), False, "That divides by 12 positions, of which 4 are pads that cost nothing."
+            ),
+            Option("10 bits", False, "That is the loss per sentence."),
+        ],
+    ),
+    Question(
+        id="batching.other_rows",
+        text="A colleague evaluates your model with 8 sentences a batch instead of 64 and gets 2.4 instead of 1.7. No "
+        "weight has changed. What do you ask first?",
+        options=[
+            Option(
+                "whether pads are part of the mean",
+                True,
+                "A loss over real tokens cannot depend on the batches. A loss over pads does, by this much.",
+            ),
+            Option(
+                "whether dropout was still on",
+                False,
+                "Dropout would raise both of the losses, whatever the number of rows.",
+            ),
+            Option(
+                "whether the sentences were sorted by their length",
+                False,
+                "Sorting matters only because it changes the number of pads, so the pads are the question.",
+            ),
+            Option(
+                "whether 8 sentences are too few for a stable mean",
+                False,
+                "Both of you average over the whole set, in the end over the same tokens.",
+            ),
+        ],
+    ),
+    Question(
+        id="batching.budget",
+        text="Sentences have the lengths 2, 6, 3, 6, 2, 3, and a batch may have 12 positions. How many batches does "
+        "filling from short to long make?",
+        options=[
+            Option(
+                str(len(buckets([2, 6, 3, 6, 2, 3], 12))),
+                True,
+                "2, 2, 3, 3 take 4 × 3 = 12 positions, and 6, 6 take 2 × 6 = 12.",
+            ),
+            Option("3", False, "Equal lengths alone would make three. But 2, 2, 3, 3 fit together: 4 × 3 = 12."),
+            Option("4", False, "That wastes half of the budget. Count rows × longest for 2, 2, 3, 3."),
+            Option("1", False, "All six together would take 6 × 6 = 36 positions."),
+        ],
+    ),
+    Question(
+        id="batching.one_long",
+        text="A random batch has 63 sentences of 8 tokens and one of 200. What is the cheapest remedy?",
+        options=[
+            Option(
+                "put sentences of similar length together",
+                True,
+                "Alone or among long ones, the long sentence makes nobody else wait.",
+            ),
+            Option(
+                "mask the pads in every layer",
+                False,
+                "The mask makes the result right. The positions are computed all the same.",
+            ),
+            Option(
+                "leave the pads out of the loss",
+                False,
+                "This makes the number right, and saves nothing: the layers still run over every position.",
+            ),
+            Option(
+                "cut all sentences to 8 tokens", False, "This saves most, and loses 192 tokens and the sentence's end."
+            ),
+        ],
+    ),
+    Question(
+        id="batching.never_stops",
+        text="A translator writes good beginnings and never stops. In its batches, each target was padded first, and "
+        "EOS appended to the padded row. What has it learned?",
+        options=[
+            Option(
+                "that EOS follows pads",
+                True,
+                "Behind the last word of most sentences stood a pad. If pads are left out of the loss, it never saw "
+                "what follows the last word.",
+            ),
+            Option(
+                "that every sentence is as long as the longest",
+                False,
+                "It cannot know the longest sentence of a batch. What it sees is which token follows which.",
+            ),
+            Option(
+                "nothing, because EOS is left out of the loss",
+                False,
+                "Only PAD is left out. EOS is a token like any other in the target.",
+            ),
+            Option("to write EOS too early", False, "Then its sentences would be too short."),
+        ],
+    ),
+    Question(
+        id="batching.accumulate",
+        text="To save memory, you cut a batch into four, take the mean loss of each, and average the four gradients. "
+        "When is this the gradient of the whole batch?",
+        options=[
+            Option(
+                "when the four have equally many real tokens",
+                True,
+                "Then each mean has the same divisor. Otherwise add up the sums, and divide once by all the tokens.",
+            ),
+            Option(
+                "always, since a gradient is linear",
+                False,
+                "It is linear, but the four means are divided by different numbers of tokens.",
+            ),
+            Option(
+                "when the four have equally many rows",
+                False,
+                "Equally many rows can hold very different numbers of tokens, above all when they are sorted.",
+            ),
+            Option(
+                "never, since pads differ",
+                False,
+                "Pads that are left out change nothing. What matters is how many tokens are real.",
+            ),
+        ],
+    ),
+    Question(
+        id="batching.shuffle_after",
+        text="You sort all pairs by length once, cut them into batches, and shuffle the list of batches before each "
+        "epoch. What does this not do?",
+        options=[
+            Option(
+                "let other sentences meet",
+                True,
+                "The batches are the same in each epoch. Shuffle before you sort as well.",
+            ),
+            Option("save padding", False, "It does, as much as any other order of these batches."),
+            Option(
+                "keep the epoch from going from short to long",
+                False,
+                "The shuffle of the list does that: short and long batches come in any order.",
+            ),
+            Option("use every sentence once", False, "Each sentence is in one batch, and each batch comes once."),
+        ],
+    ),
+]
