@@ -21,9 +21,10 @@ IdPair = tuple[list[int], list[int]]
 class Batch:
     """Padded ids of some sentence pairs.
 
-    `src` ends with EOS. `tgt_in` begins with BOS, and `tgt_out` is the same shifted by one, EOS at its end: position t
-    of `tgt_in` has seen everything before position t of `tgt_out`. Lengths count real tokens, EOS too. `rows` says
-    which pairs these are.
+    `src` ends with EOS. `tgt_in` begins with BOS, and `tgt_out` is the same
+    shifted by one, EOS at its end: position t of `tgt_in` has seen everything
+    before position t of `tgt_out`. Lengths count real tokens, EOS too. `rows`
+    says which pairs these are.
 
     >>> batch = make_batch([([7, 8, 9], [5, 6]), ([7], [5])])
     >>> batch.to("cpu").n_tokens
@@ -49,7 +50,7 @@ class Batch:
 
 
 def shift(tgt: list[int]) -> tuple[list[int], list[int]]:
-    """What the decoder reads, and what it must write: one step later, and an end.
+    """What the decoder reads, and what it must write: one step later.
 
     >>> shift([5, 6, 7])
     ([1, 5, 6, 7], [5, 6, 7, 2])
@@ -70,7 +71,7 @@ def pad(sequences: Sequence[Sequence[int]], pad_id: int = PAD) -> Int[Tensor, "b
 
 
 def make_batch(pairs: Sequence[IdPair], rows: Sequence[int] | None = None) -> Batch:
-    """A batch from pairs of source ids and target ids, both without special tokens.
+    """A batch from pairs (source ids, target ids) without special tokens.
 
     >>> make_batch([([7, 8], [5, 6]), ([7], [5])]).tgt_out
     tensor([[5, 6, 2],
@@ -127,7 +128,7 @@ def buckets(lengths: Sequence[int], max_tokens: int, order: Iterable[int] | None
 
 
 def padding_share(batches: Iterable[Batch]) -> float:
-    """The share of all positions, source and target, that hold only padding.
+    """The share of all positions, source and target, that are padding.
 
     >>> padding_share([make_batch([([7, 8, 9], [5, 6, 7]), ([7], [5])])])
     0.25
@@ -175,20 +176,23 @@ class Epoch(Sequence[Batch]):
 
 
 class Batches:
-    """All sentence pairs as batches, epoch by epoch: `batches(number)` is the same list at every call.
+    """All sentence pairs as batches; `batches(epoch)` is always the same list.
 
-    A batch has at most `max_tokens` positions in its source, and in its target, padding counted. With `shuffle`, every
-    epoch has its own batches in its own order, decided by `seed` and the epoch's number alone; without, they go from
+    A batch has at most `max_tokens` positions in its source, and in its target,
+    padding counted. With `shuffle`, every epoch has its own batches in its own
+    order, decided by `seed` and the epoch's number alone; without, they go from
     short to long. `rows` of a batch are positions in `pairs`.
 
-    >>> batches = Batches([([5, 6], [7]), ([5], [7]), ([5, 6, 7], [8, 9])], max_tokens=8, seed=1)
+    >>> pairs = [([5, 6], [7]), ([5], [7]), ([5, 6, 7], [8, 9])]
+    >>> batches = Batches(pairs, max_tokens=8, seed=1)
     >>> [batch.rows for batch in batches(0)]
     [(2,), (1, 0)]
     """
 
     def __init__(self, pairs: Sequence[IdPair], max_tokens: int, seed: int = 0, shuffle: bool = True):
         self.pairs, self.max_tokens, self.seed, self.shuffle = pairs, max_tokens, seed, shuffle
-        self.lengths = [1 + max(len(src), len(tgt)) for src, tgt in pairs]  # one more: BOS or EOS
+        # One more than the words: BOS or EOS.
+        self.lengths = [1 + max(len(src), len(tgt)) for src, tgt in pairs]
 
     def __call__(self, epoch: int) -> Epoch:
         if not self.shuffle:
@@ -196,13 +200,16 @@ class Batches:
         random = Random(f"{self.seed} {epoch}")
         order = list(range(len(self.pairs)))
         random.shuffle(order)
-        order.sort(key=lambda row: len(self.pairs[row][0]))  # of equally long pairs, those with similar sources meet
+        # Of equally long pairs, those with similar sources meet.
+        order.sort(key=lambda row: len(self.pairs[row][0]))
         groups = buckets(self.lengths, self.max_tokens, order)
         random.shuffle(groups)
         return Epoch(self.pairs, groups)
 
     def stream(self, start: Position = START) -> Iterator[tuple[Position, Batch]]:
-        """Batches without end, epoch after epoch, each with the position after it: start there to go on.
+        """Batches without end, each with the position after it.
+
+        Start at such a position to go on from there.
 
         >>> batches = Batches([([5], [6]), ([7, 8], [9, 9])], max_tokens=4)
         >>> stream = batches.stream()
@@ -214,7 +221,8 @@ class Batches:
         while True:
             batches = self(epoch)
             if not len(batches):
-                raise ValueError("expected at least one sentence pair, got none: is the corpus empty?")
+                problem = "expected at least one sentence pair, got none"
+                raise ValueError(f"{problem}: is the corpus empty?")
             for number in range(index, len(batches)):
                 yield Position(epoch, number + 1), batches[number]
             epoch, index = epoch + 1, 0

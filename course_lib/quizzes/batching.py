@@ -25,8 +25,7 @@ def _bits(number):
 QUESTIONS = [
     Question(
         id="batching.guess_rows",
-        text="The same model, the same 500 sentences. What happens to the reported loss when more of them stand in a "
-        "batch?",
+        text="The same model, the same 500 sentences. What happens to the loss when more stand in a batch?",
         guess=True,
         options=[
             Option("it falls", True, "More sentences a batch mean more pads, and this model writes pads for free."),
@@ -61,13 +60,13 @@ QUESTIONS = [
     ),
     Question(
         id="batching.guess_third",
-        text="Every epoch goes from the shortest sentences to the longest. On which third is the model worst after two "
-        "epochs?",
+        text="Every epoch goes from short sentences to long ones. On which third does the model lose most, compared "
+        "with random batches?",
         guess=True,
         options=[
             Option("the short ones", True, "They come first in each epoch, so they were seen longest ago."),
-            Option("the long ones", False, "They are the hardest for a model that reads them in random order."),
-            Option("the middle ones", False, "They are neither the hardest nor the ones that were seen longest ago."),
+            Option("the long ones", False, "They come last in each epoch, so they were seen most recently."),
+            Option("the middle ones", False, "Half of the epoch has passed since they were seen, and not a whole one."),
             Option("none: it is about equal on all", False, "The order leaves a clear trace in the three thirds."),
         ],
     ),
@@ -110,12 +109,12 @@ QUESTIONS = [
             Option(
                 "whether the sentences were sorted by their length",
                 False,
-                "Sorting matters only because it changes the number of pads, so the pads are the question.",
+                "Sorting only changes the number of pads.",
             ),
             Option(
                 "whether 8 sentences are too few for a stable mean",
                 False,
-                "Both of you average over the whole set, in the end over the same tokens.",
+                "Both of you average over the same tokens.",
             ),
         ],
     ),
@@ -146,12 +145,12 @@ QUESTIONS = [
             Option(
                 "mask the pads in every layer",
                 False,
-                "The mask makes the result right. The positions are computed all the same.",
+                "The positions are computed all the same.",
             ),
             Option(
                 "leave the pads out of the loss",
                 False,
-                "This makes the number right, and saves nothing: the layers still run over every position.",
+                "The layers still run over every position.",
             ),
             Option(
                 "cut all sentences to 8 tokens", False, "This saves most, and loses 192 tokens and the sentence's end."
@@ -160,19 +159,18 @@ QUESTIONS = [
     ),
     Question(
         id="batching.never_stops",
-        text="A translator writes good beginnings and never stops. In its batches, each target was padded first, and "
-        "EOS appended to the padded row. What has it learned?",
+        text="A translator never stops. Its targets were padded first, and EOS was appended to the padded rows. What "
+        "has it learned?",
         options=[
             Option(
                 "that EOS follows pads",
                 True,
-                "Behind the last word of most sentences stood a pad. If pads are left out of the loss, it never saw "
-                "what follows the last word.",
+                "A pad stood behind the last word of most sentences, and the loss leaves pads out.",
             ),
             Option(
                 "that every sentence is as long as the longest",
                 False,
-                "It cannot know the longest sentence of a batch. What it sees is which token follows which.",
+                "It does not see how long the others are, only which token follows which.",
             ),
             Option(
                 "nothing, because EOS is left out of the loss",

@@ -12,6 +12,9 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 # Public definitions that their chapter does not show, each with the reason.
 NOT_SHOWN: dict[str, str] = {
+    "batching.encode_pairs": "calls the tokenizer of chapter 12",
+    "batching.Epoch": "a list whose batches are made when they are asked for",
+    "batching.Position": "where a training goes on: chapter 14",
     "bleu.BleuStatistics": "the ten sums of a corpus, which the chapter holds in arrays",
     "bleu.bleu_statistics": "the counts of the plain forms, but faster",
     "bleu.BleuScore": "a score with its parts, as it is printed",
