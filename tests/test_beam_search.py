@@ -8,7 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from course_lib.beam_search import beam_search, exhaustive_search, greedy_search
+from course_lib.beam_search import beam_search, greedy_search, largest
+from course_lib.beam_search.judges import exact_search, exhaustive_search
 from course_lib.tokens import BOS, EOS, PAD
 
 
@@ -299,3 +300,90 @@ def test_greedy_writes_nothing_where_nothing_may_be_written():
     model = random_model(6)
     (found,) = greedy_search(model.step, model.start(), 1, max_len=3, suppress=range(6))
     assert found == ([], 0.0, False)
+
+
+def equal_model(vocab_size, dtype=torch.float32, spread=0.0):
+    """Every token equally probable after every beginning, or nearly: logits of few different values."""
+
+    def logits(sentence, *prefix):
+        generator = torch.Generator().manual_seed(hash((sentence, *prefix)) % (2**31))
+        return spread * torch.randint(0, 2, (vocab_size,), generator=generator).to(dtype)
+
+    return FakeModel(logits)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+@pytest.mark.parametrize("suppress", [(PAD, BOS), (PAD, BOS, EOS), (PAD, BOS, 3)])
+@pytest.mark.parametrize("vocab_size", [5, 40])
+def test_beam_of_one_is_greedy_where_all_is_tied(vocab_size, suppress, spread, alpha):
+    model = equal_model(vocab_size, spread=spread)
+    greedy = greedy_search(model.step, model.start(3), 3, max_len=6, suppress=suppress)
+    beam = beam_search(model.step, model.start(3), 3, 1, max_len=6, length_penalty=alpha, suppress=suppress)
+    assert [h.tokens for h in greedy] == [found[0].tokens for found in beam]
+    assert [h.finished for h in greedy] == [found[0].finished for found in beam]
+    assert [h.log_prob for h in greedy] == pytest.approx([found[0].log_prob for found in beam])
+
+
+def test_beam_of_one_is_greedy_where_nothing_may_follow():
+    model = random_model(6)
+    (found,) = beam_search(model.step, model.start(), 1, 1, max_len=3, suppress=range(6))
+    assert found == greedy_search(model.step, model.start(), 1, max_len=3, suppress=range(6))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_beam_of_everything_finds_a_best_sentence_where_all_is_tied(alpha, spread):
+    model = equal_model(5, spread=spread)
+    judge = exhaustive_search(model.step, model.start(), 3, alpha)
+    found = beam_search(model.step, model.start(), 1, 5**3, 3, alpha, exact=True)[0]
+    assert sorted(h.tokens for h in found if h.finished) == sorted(h.tokens for h in judge)
+    assert found[0].score(alpha) == pytest.approx(judge[0].score(alpha))
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.lists(st.sampled_from([-math.inf, 0.0, 1.0, 2.0]), min_size=5, max_size=5), min_size=1, max_size=3),
+    st.integers(1, 7),
+)
+def test_the_largest_are_those_of_a_stable_sort(rows, count):
+    values, places = largest(torch.tensor(rows), count)
+    for row, got_values, got_places in zip(rows, values.tolist(), places.tolist(), strict=True):
+        expected = sorted(range(5), key=lambda i: -row[i])[:count]
+        assert got_places == expected
+        assert got_values == [row[i] for i in expected]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_exact_search_finds_what_exhaustive_search_finds(seed):
+    model = random_model(6, seed)
+    judge = exhaustive_search(model.step, model.start(), 4, length_penalty=0.0)[0]
+    found, calls = exact_search(model.step, model.start(), 4)
+    assert found.tokens == judge.tokens
+    assert found.log_prob == pytest.approx(judge.log_prob, abs=1e-12)
+    assert calls <= 1 + 3 + 3**2 + 3**3  # as many as there are beginnings
+
+
+def test_exact_search_knows_when_it_has_not_finished():
+    model = random_model(9, spread=0.1)
+    assert exact_search(model.step, model.start(), 9, max_calls=3) == (None, 3)
+    never = table_model({(A,) * n: {A: 1.0} for n in range(5)})
+    assert exact_search(never.step, never.start(), 3)[0] is None
+
+
+def test_exact_search_is_not_caught_in_the_garden_path():
+    model = table_model(GARDEN_PATH)
+    found, calls = exact_search(model.step, model.start(), 5)
+    assert (found.tokens, calls) == ([B], 3)
+
+
+def test_the_default_rule_of_stopping_may_miss_a_longer_winner():
+    D = 6
+    table = {(): {A: 0.5, B: 0.5}, (A,): {EOS: 0.5, B: 0.25, C: 0.25}, (B,): {C: 0.5, A: 0.25, D: 0.25}}
+    table |= {(B, C): {D: 0.5, A: 0.25, B: 0.25}}
+    model = table_model(table, vocab_size=7)
+    found = [
+        beam_search(model.step, model.start(), 1, 2, max_len=8, length_penalty=1.0, exact=exact)[0][0].tokens
+        for exact in (False, True)
+    ]
+    assert found == [[A], [B, C, D]]

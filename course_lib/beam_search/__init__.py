@@ -1,8 +1,10 @@
-"""Choosing a sentence: greedy, beam and exhaustive search, over any model that scores one step.
+"""Choosing a sentence: greedy and beam search, over any model that scores one step.
 
 A `step(tokens, state)` takes the last token of every beam, (batch, beam), and gives unnormalized scores of what may
 follow, (batch, beam, vocab_size), with the new state. A state has `reorder(parents)`, which says for every new beam
 which old beam of the same sentence it continues, and `keep(sentences)`, which drops the sentences that are done.
+
+Of equally probable continuations the better beam's comes first, then the smaller token, in every search.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from course_lib.tokens import BOS, EOS, PAD
@@ -20,9 +22,11 @@ Step = Callable[[Tensor, Any], tuple[Tensor, Any]]
 
 
 class Hypothesis(NamedTuple):
-    """A sentence that a search wrote: its tokens without BOS and EOS, and the sum of their log-probabilities.
+    """A sentence that a search wrote: its tokens without BOS and EOS, and the
+    sum of their log-probabilities.
 
-    `finished` says whether it ended with EOS; EOS counts as one of its tokens for probability and length.
+    `finished` says whether it ended with EOS; EOS counts as one of its tokens
+    for probability and length.
     """
 
     tokens: list[int]
@@ -34,10 +38,12 @@ class Hypothesis(NamedTuple):
         return len(self.tokens) + self.finished
 
     def score(self, length_penalty: float) -> float:
-        """The log-probability divided by length^length_penalty: the larger the penalty, the longer the winner.
+        """The log-probability divided by length^length_penalty: the larger the
+        penalty, the longer the winner.
 
-        >>> short, long = Hypothesis([5], -1.0, True), Hypothesis([5, 6, 7], -1.6, True)
-        >>> [max(short, long, key=lambda h: h.score(alpha)) is long for alpha in (0.0, 1.0)]
+        >>> short = Hypothesis([5], -1.0, finished=True)
+        >>> long = Hypothesis([5, 6, 7], -1.6, finished=True)
+        >>> [long.score(alpha) > short.score(alpha) for alpha in (0.0, 1.0)]
         [False, True]
         """
         return self.log_prob / max(self.length, 1) ** length_penalty
@@ -66,8 +72,8 @@ def greedy_search(
     open_rows = list(range(batch))  # the sentence of each row of the batch
     while open_rows and len(written[open_rows[0]]) < max_len:
         logits, state = step(tokens, state)
-        best, tokens = _log_probs(logits, suppress).max(dim=-1)
-        _check_numbers(best)
+        best, tokens = log_probs_of(logits, suppress).max(dim=-1)
+        check_numbers(best)
         still_open = []
         for row, (sentence, token, gain) in enumerate(
             zip(open_rows, tokens[:, 0].tolist(), best[:, 0].tolist(), strict=True)
@@ -130,6 +136,7 @@ def beam_search(
         log_prob, parents, tokens = _best_continuations(open_.log_prob, logits, suppress, 2 * beam_size)
         ends = tokens == EOS
         _collect(pools, open_, log_prob, parents, ends & (log_prob > -torch.inf), beam_size, length_penalty)
+        _give_up(pools, open_, log_prob[:, 0] == -torch.inf)
         # The best that go on, in order: ends sort behind everything else.
         order = ends.long().argsort(dim=1, stable=True)[:, :beam_size]
         log_prob = log_prob.masked_fill(ends, -torch.inf).gather(1, order)
@@ -142,10 +149,21 @@ def beam_search(
         if len(going_on) < len(open_.sentence):
             open_, state = open_.keep(going_on), state.keep(going_on)
     for row, sentence in enumerate(open_.sentence.tolist()):
-        unfinished = zip(open_.tokens[row, :, 1:].tolist(), open_.log_prob[row].tolist(), strict=True)
-        found = [Hypothesis(tokens, total, False) for tokens, total in unfinished if total > -torch.inf]
-        pools[sentence] += sorted(found, key=lambda h: -h.score(length_penalty))
+        pools[sentence] += _unfinished(open_, row)
     return [pool[:beam_size] for pool in pools]
+
+
+def _unfinished(open_: _Open, row: int) -> list[Hypothesis]:
+    """The open beams of one row, best first: all are equally long."""
+    beams = zip(open_.tokens[row, :, 1:].tolist(), open_.log_prob[row].tolist(), strict=True)
+    return [Hypothesis(tokens, total, False) for tokens, total in beams if total > -torch.inf]
+
+
+def _give_up(pools: list[list[Hypothesis]], open_: _Open, stuck: Bool[Tensor, " rows"]) -> None:
+    """Where nothing may follow and nothing has ended, what is written so far is given back unfinished."""
+    for row in stuck.nonzero()[:, 0].tolist():
+        pool = pools[open_.sentence[row]]
+        pool += _unfinished(open_, row) if not pool else []
 
 
 def _best_continuations(
@@ -158,12 +176,32 @@ def _best_continuations(
 
     The best of all are among the best of each beam.
     """
-    best, tokens = _log_probs(logits, suppress).topk(min(count, logits.shape[-1]), dim=-1)
-    _check_numbers(best)
+    best, tokens = largest(log_probs_of(logits, suppress), count)
+    check_numbers(best)
     total = log_prob[..., None] + best
     per_beam = total.shape[-1]
-    total, index = total.flatten(1).topk(min(count, total.shape[1] * per_beam), dim=-1)
+    total, index = largest(total.flatten(1), count)
     return total, index // per_beam, tokens.flatten(1).gather(1, index)
+
+
+def largest(
+    scores: Float[Tensor, "*rows n"], count: int
+) -> tuple[Float[Tensor, "*rows count"], Int[Tensor, "*rows count"]]:
+    """The `count` largest scores of each row and their places; of equal ones the first comes first, as in `max`.
+
+    `topk` leaves the order of equal scores open, and which of them it takes.
+
+    >>> largest(torch.tensor([0.2, 0.3, 0.2, 0.3]), 3)
+    (tensor([0.3000, 0.3000, 0.2000]), tensor([1, 3, 0]))
+    """
+    count = min(count, scores.shape[-1])
+    values, places = scores.topk(count, dim=-1)
+    if ((scores >= values[..., -1:]).sum(dim=-1) > count).any():  # the last one has equals that were not taken
+        values, places = scores.sort(dim=-1, descending=True, stable=True)
+        return values[..., :count], places[..., :count]
+    places = places.sort(dim=-1).values
+    values, order = scores.gather(-1, places).sort(dim=-1, descending=True, stable=True)
+    return values, places.gather(-1, order)
 
 
 def _collect(
@@ -197,48 +235,20 @@ def _can_improve(
     return torch.tensor(going_on, dtype=torch.long, device=open_.sentence.device)
 
 
-@torch.no_grad()
-def exhaustive_search(
-    step: Step,
-    state: Any,
-    max_len: int,
-    length_penalty: float = 1.0,
-    suppress: Sequence[int] = (PAD, BOS),
-    device: Any = None,
-) -> list[Hypothesis]:
-    """Score every sentence of at most `max_len` tokens, EOS included; best first. The judge of the other searches.
-
-    One sentence at a time, and tiny vocabularies only: there are vocab_size^max_len sentences.
-    """
-    check_sizes(length_penalty, max_len=max_len)
-    finished = []
-    written = torch.full((1, 1, 1), BOS, device=device)
-    log_prob = torch.zeros(1, 1, device=device)
-    for length in range(1, max_len + 1):
-        logits, state = step(written[:, :, -1], state)
-        total = log_prob[..., None] + _log_probs(logits, suppress)
-        ended = zip(written[0, :, 1:].tolist(), total[0, :, EOS].tolist(), strict=True)
-        finished += [Hypothesis(tokens, value, True) for tokens, value in ended]
-        total[..., EOS] = -torch.inf
-        parents, tokens = (total[0] > -torch.inf).nonzero(as_tuple=True)
-        if length == max_len or not len(tokens):
-            break
-        log_prob = total[:, parents, tokens]
-        written = torch.cat([written[:, parents], tokens[None, :, None]], dim=-1)
-        state = state.reorder(parents[None])
-    return sorted(finished, key=lambda h: -h.score(length_penalty))
-
-
-def _log_probs(
+def log_probs_of(
     logits: Float[Tensor, "*shape vocab_size"], suppress: Sequence[int]
 ) -> Float[Tensor, "*shape vocab_size"]:
-    """The model's own log-probabilities, in single precision or better; what is suppressed has none."""
+    """The model's own log-probabilities, in single precision or better; what is suppressed has none.
+
+    >>> log_probs_of(torch.zeros(4), suppress=(0,)).exp()
+    tensor([0.0000, 0.2500, 0.2500, 0.2500])
+    """
     log_probs = logits.log_softmax(dim=-1, dtype=torch.float64 if logits.dtype == torch.float64 else torch.float32)
     log_probs[..., list(suppress)] = -torch.inf
     return log_probs
 
 
-def _check_numbers(best: Tensor) -> None:
+def check_numbers(best: Tensor) -> None:
     """NaN is larger than everything for `max` and `topk`: where there is one, it is among the best."""
     if best.isnan().any():
         raise ValueError("expected scores that are numbers, got NaN: look at the weights of the model")
