@@ -73,7 +73,7 @@ def test_noam_peaks_at_the_end_of_the_warm_up():
     assert rates.index(max(rates)) == 99
     assert max(rates) == pytest.approx((512 * 100) ** -0.5)
     assert rates[0] == pytest.approx(max(rates) / 100)
-    with pytest.raises(ValueError, match="expected a step counted from 1, got 0: the rate of update 0 does not exist"):
+    with pytest.raises(ValueError, match="expected step of at least 1, got 0: updates count from 1"):
         noam(0, 512, 100)
 
 

@@ -1,28 +1,29 @@
-"""What training minimizes, and how fast it goes: the loss over real tokens, learning-rate schedules, settings."""
+"""What training minimizes, and how fast it goes: the loss over real tokens, and learning-rate schedules."""
 
 import math
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from course_lib.tokens import PAD
-from course_lib.training.optimizers import OPTIMIZERS
 
 
 def label_smoothed_loss(
     logits: Float[Tensor, "*batch tgt_len vocab_size"], targets: Int[Tensor, "*batch tgt_len"], smoothing: float = 0.1
 ) -> Float[Tensor, ""]:
-    """Cross-entropy against (1 - smoothing) · one-hot + smoothing · uniform, averaged over the real targets, in nats.
+    """Cross-entropy against (1 - smoothing) · one-hot + smoothing · uniform, in
+    nats, averaged over the real targets.
 
-    The uniform part is spread over the whole vocabulary, the target included, as in `F.cross_entropy`. Half-precision
-    logits are summed up in single precision.
+    The uniform part is spread over the whole vocabulary, the target included,
+    as in `F.cross_entropy`. Half-precision logits are summed up in single
+    precision.
     Source: Szegedy et al. 2016, section 7; Vaswani et al. 2017, section 5.4.
 
     >>> import torch
     >>> logits = torch.tensor([[[2.0, 0.0, 0.0], [0.0, 0.0, 9.0]]])
-    >>> label_smoothed_loss(logits, torch.tensor([[1, PAD]]), smoothing=0.0)     # the second position is a pad
+    >>> targets = torch.tensor([[1, PAD]])
+    >>> label_smoothed_loss(logits, targets, smoothing=0.0)
     tensor(2.2395)
     """
     log_probs = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
@@ -34,20 +35,23 @@ def label_smoothed_loss(
 
 
 def noam(step: int, d_model: int, warmup: int) -> float:
-    """The paper's learning rate for update number `step`, counted from 1: up for `warmup` updates, then ∝ 1/√step.
+    """The paper's learning rate for update number `step`, counted from 1: up
+    for `warmup` updates, then ∝ 1/√step.
 
-    Source: Vaswani et al. 2017, equation 3.
+    Its peak is (d_model · warmup)^(-1/2).
+    Source: Vaswani et al. 2017, section 5.3, equation 3.
 
-    >>> round(noam(4000, d_model=512, warmup=4000), 6)     # the peak, (d_model · warmup)^(-1/2)
+    >>> round(noam(4000, d_model=512, warmup=4000), 6)
     0.000699
     """
     if step < 1:
-        raise ValueError(f"expected a step counted from 1, got {step}: the rate of update 0 does not exist")
+        raise ValueError(f"expected step of at least 1, got {step}: updates count from 1")
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
 def inverse_sqrt(step: int, peak: float, warmup: int) -> float:
-    """The same shape with the peak named: linear up to `peak` at update `warmup`, then peak · √(warmup / step).
+    """The same shape with the peak named: linear up to `peak` at update
+    `warmup`, then peak · √(warmup / step).
 
     >>> [inverse_sqrt(step, peak=1.0, warmup=4) for step in (1, 4, 16)]
     [0.25, 1.0, 0.5]
@@ -56,11 +60,14 @@ def inverse_sqrt(step: int, peak: float, warmup: int) -> float:
 
 
 def cosine(progress: float, peak: float, warmup: float = 0.05) -> float:
-    """Half a cosine from `peak` to 0 over a training of which the share `progress` is done, after a linear warm-up.
+    """Half a cosine from `peak` to 0 over a training of which the share
+    `progress` is done, after a linear warm-up.
 
-    `progress` and `warmup` are shares of the whole, 0 … 1. Source: Loshchilov and Hutter 2017, equation 5.
+    `progress` and `warmup` are shares of the whole, 0 … 1.
+    Source: Loshchilov and Hutter 2017, equation 5.
 
-    >>> [round(cosine(p, peak=1.0, warmup=0.1), 3) for p in (0.05, 0.1, 0.55, 1.0)]
+    >>> shares = (0.05, 0.1, 0.55, 1.0)
+    >>> [round(cosine(p, peak=1.0, warmup=0.1), 3) for p in shares]
     [0.5, 1.0, 0.5, 0.0]
     """
     if progress < warmup:
@@ -68,87 +75,15 @@ def cosine(progress: float, peak: float, warmup: float = 0.05) -> float:
     return peak * 0.5 * (1 + math.cos(math.pi * min((progress - warmup) / (1 - warmup), 1.0)))
 
 
-def fastest_precision(device: str) -> str:
-    """The precision in which large matrix products are fastest on "cpu" or "cuda": bfloat16 where it is built in.
+# At the end, because these use what stands above.
+from course_lib.training.settings import TrainingSettings, fastest_precision, plain_loss  # noqa: E402
 
-    A processor without such instructions computes bfloat16 too, slower than float32.
-
-    >>> fastest_precision("cpu") in ("float32", "bfloat16")
-    True
-    """
-    if device == "cuda":
-        built_in = torch.cuda.is_bf16_supported(including_emulation=False)
-    else:  # PyTorch has no public question for it
-        questions = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
-        built_in = any(getattr(torch.cpu, name, lambda: False)() for name in questions)
-    return "bfloat16" if built_in else "float32"
-
-
-@dataclass(frozen=True)
-class TrainingSettings:
-    """How to train. One of `seconds` and `steps` says how long.
-
-    `schedule` is "cosine" (`warmup` is then a share of the whole), "inverse_sqrt" or "noam" (`warmup` in updates; noam
-    takes its peak from `d_model`). `clip` bounds the norm of the gradient. `evaluate_every` and `checkpoint_every`
-    count updates; `patience` stops after so many evaluations without a better validation loss.
-    """
-
-    steps: int | None = None
-    seconds: float | None = None
-    peak_lr: float = 3e-3
-    schedule: str = "cosine"
-    warmup: float = 0.05
-    d_model: int = 128
-    label_smoothing: float = 0.1
-    clip: float = 1.0
-    optimizer: str = "adamw"
-    weight_decay: float = 0.0
-    evaluate_every: int = 200
-    checkpoint_every: int = 200
-    patience: int | None = None
-    precision: str = "float32"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if (self.steps is None) == (self.seconds is None):
-            raise ValueError(
-                f"expected one of steps and seconds, got steps={self.steps} and seconds={self.seconds}: name how long"
-            )
-        choices = {
-            "schedule": ("cosine", "inverse_sqrt", "noam"),
-            "optimizer": OPTIMIZERS,
-            "precision": ("float32", "bfloat16"),
-        }
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                wanted = " or ".join(map(repr, allowed))
-                raise ValueError(f"expected {name} {wanted}, got {getattr(self, name)!r}: choose one of them")
-        for name in ("steps", "evaluate_every", "checkpoint_every", "patience"):
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise ValueError(f"expected {name} of at least 1, got {getattr(self, name)}: it counts")
-        for name in ("seconds", "clip"):
-            if getattr(self, name) is not None and not getattr(self, name) > 0:
-                raise ValueError(f"expected {name} above 0, got {getattr(self, name)}: nothing would be learned")
-        share = self.schedule == "cosine"
-        if not (0 <= self.warmup < 1 if share else self.warmup >= 1):
-            wanted = "a share of the training, from 0 to below 1," if share else "a number of updates, at least 1,"
-            raise ValueError(
-                f"expected warmup to be {wanted} with schedule {self.schedule!r}, got {self.warmup}: "
-                "'cosine' warms up for a share, the other schedules for so many updates"
-            )
-
-    def learning_rate(self, step: int, progress: float) -> float:
-        """The rate of update `step` (from 1), when the share `progress` of the training is done."""
-        if self.schedule == "noam":
-            return noam(step, self.d_model, int(self.warmup))
-        if self.schedule == "inverse_sqrt":
-            return inverse_sqrt(step, self.peak_lr, int(self.warmup))
-        return cosine(progress, self.peak_lr, self.warmup)
-
-
-def plain_loss(
-    model: nn.Module, src: Tensor, tgt_in: Tensor, tgt_out: Tensor, label_smoothing: float, reduction: str = "mean"
-) -> Tensor:
-    """The loss of any model that maps (src, tgt_in) to logits; "sum" adds over the real targets instead."""
-    loss = label_smoothed_loss(model(src, tgt_in), tgt_out, label_smoothing)
-    return loss * (tgt_out != PAD).sum() if reduction == "sum" else loss
+__all__ = [
+    "TrainingSettings",
+    "cosine",
+    "fastest_precision",
+    "inverse_sqrt",
+    "label_smoothed_loss",
+    "noam",
+    "plain_loss",
+]

@@ -1,0 +1,267 @@
+"""Exercise: bug hunt in a training loop."""
+
+from itertools import product
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from course_lib.batching import make_batch
+from course_lib.exercises.engine import Exercise, Mistake, case
+from course_lib.exercises.inputs import randn
+from course_lib.tokens import PAD
+from course_lib.training import label_smoothed_loss
+
+
+def fit(model, optimizer, epochs, rate, validate):
+    """Train on each epoch's batches; the validation loss after each epoch."""
+    update, curve = 0, []
+    for batches in epochs:
+        model.train()
+        for batch in batches:
+            update += 1
+            optimizer.param_groups[0]["lr"] = rate(update)
+            logits = model(batch.src, batch.tgt_in)
+            loss = F.cross_entropy(logits.mT, batch.tgt_out, ignore_index=PAD)
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+        model.eval()
+        curve.append(validate(model))
+    return curve
+
+
+def starter_repair(model, optimizer, epochs, rate, validate):
+    curve = []
+    model.train()
+    for number, batches in enumerate(epochs, start=1):
+        optimizer.param_groups[0]["lr"] = rate(number)
+        for batch in batches:
+            logits = model(batch.src, batch.tgt_in)
+            loss = F.cross_entropy(logits.mT, batch.tgt_out)
+            optimizer.zero_grad()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            loss.backward()
+            optimizer.step()
+        model.eval()
+        curve.append(validate(model))
+    return curve
+
+
+def with_the_courses_loss(model, optimizer, epochs, rate, validate):
+    curve, update = [], 1
+    for batches in epochs:
+        for batch in batches:
+            model.train()
+            loss = label_smoothed_loss(model(batch.src, batch.tgt_in), batch.tgt_out, 0.0)
+            for group in optimizer.param_groups:
+                group["lr"] = rate(update)
+            model.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm=1.0)
+            optimizer.step()
+            update += 1
+        curve += [validate(model.eval())]
+    return curve
+
+
+def training_mode_restored(model, optimizer, epochs, rate, validate):
+    curve, update = [], 0
+    model.train()
+    for batches in epochs:
+        for batch in batches:
+            update += 1
+            logits, real = model(batch.src, batch.tgt_in), batch.tgt_out != PAD
+            loss = F.cross_entropy(logits[real], batch.tgt_out[real])
+            loss.backward()
+            norm = torch.sqrt(sum(p.grad.square().sum() for p in model.parameters()))
+            for p in model.parameters():
+                p.grad *= (1.0 / norm).clamp(max=1.0)
+            optimizer.param_groups[0].update(lr=rate(update))
+            optimizer.step()
+            optimizer.zero_grad()
+        model.train(False)
+        curve.append(float(validate(model)))
+        model.train()
+    return torch.tensor(curve)
+
+
+def sum_over_tokens(model, optimizer, epochs, rate, validate):
+    curve = []
+    pairs = [(epoch, batch) for epoch, batches in enumerate(epochs) for batch in batches]
+    for number, (epoch, batch) in enumerate(pairs):
+        model.train()
+        total = F.cross_entropy(
+            model(batch.src, batch.tgt_in).flatten(0, 1), batch.tgt_out.flatten(), ignore_index=0, reduction="sum"
+        )
+        optimizer.zero_grad()
+        (total / batch.n_tokens).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.param_groups[0]["lr"] = rate(number + 1)
+        optimizer.step()
+        if number + 1 == len(pairs) or pairs[number + 1][0] > epoch:
+            model.eval()
+            curve.append(validate(model))
+    return curve
+
+
+class _Spy(nn.Module):
+    """A table of next words that remembers in which mode it was called; its gradient is large."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Parameter(3 * randn(9, 9, seed=1).double())
+        self.trained, self.validated = [], []
+
+    def forward(self, src, tgt_in):
+        (self.trained if torch.is_grad_enabled() else self.validated).append(self.training)
+        return 8 * self.table[tgt_in]
+
+
+def _validate(model):
+    with torch.no_grad():
+        batch = make_batch([([4], [4, 5, 6, 7])])
+        return F.cross_entropy(model(batch.src, batch.tgt_in).mT, batch.tgt_out).item()
+
+
+def _rate(update):
+    return 0.5 / (1 + update)
+
+
+class _Recorded(torch.optim.SGD):
+    """Plain SGD that remembers its rates and how large the gradients were."""
+
+    def __init__(self, parameters):
+        super().__init__(parameters, lr=0.0)
+        self.rates, self.norms = [], []
+
+    def step(self, closure=None):
+        self.rates.append(self.param_groups[0]["lr"])
+        grad = self.param_groups[0]["params"][0].grad
+        self.norms.append(0.0 if grad is None else grad.norm().item())
+        super().step(closure)
+
+
+def _epochs(sizes):
+    """Epochs of batches whose sentences have these lengths."""
+    return [
+        [make_batch([([4], [4 + (i + n) % 5 for i in range(n)]) for n in lengths]) for lengths in epoch]
+        for epoch in sizes
+    ]
+
+
+def _call(obj, given):
+    """The curve, the rates, the modes in training and in validation, the norms, and the weights."""
+    model = _Spy()
+    optimizer = _Recorded(model.parameters())
+    curve = obj(model, optimizer, _epochs(given.args[0]), _rate, _validate)
+    if curve is None or curve is ...:
+        return curve
+    modes = (torch.tensor(model.trained).double(), torch.tensor(model.validated).double())
+    seen = (torch.tensor(optimizer.rates).double(), *modes, torch.tensor(optimizer.norms).double())
+    return curve, *seen, model.table.detach().clone()
+
+
+def _fit(rate="update", mode="each", clip="after", pads=True, zero=True, eval_mode=True):
+    """The repaired loop with some of its bugs left in, or others put in."""
+
+    def answer(model, optimizer, epochs, rate_of, validate):
+        update, curve = 0, []
+        model.train()
+        for batches in epochs:
+            if mode == "each":
+                model.train()
+            if rate == "epoch":
+                update += 1
+                optimizer.param_groups[0]["lr"] = rate_of(update)
+            for batch in batches:
+                if rate != "epoch":
+                    optimizer.param_groups[0]["lr"] = rate_of(update + (rate == "update"))
+                    update += 1
+                logits = model(batch.src, batch.tgt_in)
+                ignored = {"ignore_index": PAD} if pads else {}
+                loss = F.cross_entropy(logits.mT, batch.tgt_out, **ignored)
+                if zero:
+                    optimizer.zero_grad()
+                if clip == "before":
+                    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                loss.backward()
+                if clip == "after":
+                    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                optimizer.step()
+            if eval_mode:
+                model.eval()
+            curve.append(validate(model))
+        return curve
+
+    return answer
+
+
+_OPEN = {
+    "rate": ("the rate", "how many updates does an epoch have, and how many rates does it get?"),
+    "mode": ("the mode", "in which mode is the model in the second epoch, after the first `eval()`?"),
+    "clip": ("the clipping", "between which two lines are there gradients that no step has used yet?"),
+    "pads": ("the pads", "which targets does the loss count?"),
+}
+_LEFT = {"rate": "epoch", "mode": "once", "clip": "before", "pads": False}
+
+
+def _partly_repaired():
+    """Every way to find some of the four bugs: what is found, and where to look next."""
+    for left in product((False, True), repeat=4):
+        names = [name for name, open_ in zip(_OPEN, left, strict=True) if open_]
+        if not 0 < len(names) < 4:
+            continue
+        found = ", ".join(_OPEN[name][0] for name in _OPEN if name not in names)
+        questions = " ".join(_OPEN[name][1].capitalize() for name in names)
+        count = ("None", "One", "Two", "Three")[4 - len(names)]
+        yield Mistake(
+            "left-" + "-and-".join(names),
+            _fit(**{name: _LEFT[name] for name in names}),
+            f"{count} of four found: {found}. {questions}",
+        )
+
+
+EXERCISE = Exercise(
+    title="Bug hunt: four bugs in a loop",
+    task="Find the four bugs. The check records the rates, the model's mode, the gradients, and the weights.",
+    reference=fit,
+    starter=starter_repair,
+    call=_call,
+    cases=lambda: [
+        case([[[3]], [[3]], [[3]]], about="three epochs of one sentence"),
+        case([[[3], [2], [4]]], about="one epoch of three sentences"),
+        case([[[3, 1], [2, 4]], [[1, 1], [2, 5]]], about="two epochs of padded batches"),
+    ],
+    mistakes=(
+        *_partly_repaired(),
+        Mistake(
+            "gradients-not-cleared",
+            _fit(zero=False),
+            "The four bugs are gone, and so is `zero_grad`: each update still carries the gradients before it.",
+        ),
+        Mistake(
+            "never-in-evaluation-mode",
+            _fit(eval_mode=False),
+            "Three and a half: the model now validates in training mode, with its dropout. It needs `eval()` before, "
+            "and `train()` again after.",
+        ),
+        Mistake(
+            "rate-one-behind",
+            _fit(rate="behind"),
+            "The rate now changes at each update, but one too late: updates count from 1, so add 1 before you ask "
+            "for the rate.",
+        ),
+    ),
+    hints=(
+        "Four lines stand in the wrong place or lack something: the rate, the mode, the clipping, the loss.",
+        "The rate belongs to an update, not to an epoch. `eval()` lasts until somebody calls `train()`. Clipping "
+        "needs gradients. `cross_entropy` counts pads unless you tell it not to.",
+        "Count the updates in the inner loop and set the rate there, move `model.train()` into the outer loop, and the "
+        "clipping below `loss.backward()`. Add `ignore_index=PAD`.",
+    ),
+    alternatives=(with_the_courses_loss, training_mode_restored, sum_over_tokens),
+    difficulty=3,
+    minutes=15,
+)
