@@ -58,9 +58,11 @@ def as_kind(obj, given):
     """What the differences are, in words: every source of chance is right."""
     first, second, n_resamples = given.args
     answer = obj(first.copy(), second.copy(), n_resamples)
-    if answer is None or isinstance(answer, str | dict | tuple):
+    if answer is None or isinstance(answer, str | dict) or (isinstance(answer, tuple) and len(answer) != n_resamples):
         return answer
     found = np.asarray(answer.detach() if isinstance(answer, torch.Tensor) else answer, dtype=float)
+    if found.shape == (n_resamples, 1):  # each an array of one score
+        found = found[:, 0]
     if found.ndim == 0:
         return "one number"
     if found.shape != (n_resamples,):
