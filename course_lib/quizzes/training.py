@@ -37,7 +37,7 @@ QUESTIONS = [
     ),
     Question(
         id="training.guess_floor",
-        text="Training loss 1.4 with smoothing 0.1, validation loss 0.5 without. 482 words. Is something wrong?",
+        text="Training loss 1.3 with smoothing 0.1, validation loss 0.5 without. 482 words. Is something wrong?",
         guess=True,
         options=[
             Option("Yes: the validation sentences leak.", False, "They do not: the two losses measure other things."),
