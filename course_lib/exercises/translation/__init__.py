@@ -1,0 +1,1 @@
+"""Exercises of chapter 17, putting it all together."""
