@@ -14,6 +14,7 @@ from course_lib.exercises import registry
 from course_lib.exercises.engine.source import standalone_source
 from course_lib.exercises.own_parts import LAYERS, PARTS, OwnParts, misfit
 from course_lib.exercises.own_weights import copy_layer
+from course_lib.exercises.wrong_parts import WRONG_PARTS, put_in
 from course_lib.transformer import Transformer, TransformerConfig
 
 CONFIG = TransformerConfig(vocab_size=13, d_model=8, n_heads=2, d_ff=12, n_layers=2, dropout=0.0)
@@ -292,3 +293,36 @@ def test_a_layer_whose_weights_cannot_be_told_apart_is_left_out_with_a_reason(ke
 
 def test_the_parts_with_weights_are_named_as_the_others():
     assert LAYERS.keys() <= {part.name for part in PARTS}
+
+
+MASK = "course_lib.transformer.causal_mask"
+
+
+def test_a_part_is_put_in_and_taken_out_again_also_after_an_error():
+    before = course_lib.transformer.causal_mask
+
+    def use_and_fail():
+        with put_in({MASK: "second"}):
+            assert course_lib.transformer.causal_mask == "second"
+            raise KeyError
+
+    with put_in({MASK: "first"}):
+        with pytest.raises(KeyError):
+            use_and_fail()
+        assert course_lib.transformer.causal_mask == "first"
+    assert course_lib.transformer.causal_mask is before
+    with pytest.raises(AttributeError), put_in({MASK: "mine", "course_lib.transformer.no_such_part": 1}):
+        pass
+    assert course_lib.transformer.causal_mask is before
+
+
+@pytest.mark.parametrize("name", WRONG_PARTS)
+def test_every_wrong_part_runs_and_moves_the_logits(name):
+    expected = logits()
+    with put_in(WRONG_PARTS[name]):
+        got = logits()
+    assert got.shape == expected.shape
+    assert got.isfinite().all()
+    real = TGT != 0
+    assert (got - expected).abs()[real].max() > 1e-3
+    assert torch.equal(logits(), expected)
