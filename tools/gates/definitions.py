@@ -31,6 +31,9 @@ NOT_SHOWN: dict[str, str] = {
     "bpe.BPE": "the same merges and tokens as the plain forms, but faster",
     "transformer.PrefixState": "what a search remembers: chapter 15",
     "transformer.make_embedding": "chooses between two embeddings of chapter 07",
+    "translation.Translator": "a model with its vocabulary, from text to text by the search of chapter 15",
+    "translation.exact_match": "compares texts to the letter, readings counted",
+    "translation.alignment_accuracy": "counts how often the words that an exercise aligns are gold partners",
 }
 
 

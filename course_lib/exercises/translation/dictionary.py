@@ -141,6 +141,7 @@ BUYS_A_BOOK = (("책을", "산다"), ("buys", "a", "book"), ((0, 1), (0, 2), (1,
 PEARS = (("배가", "달다"), ("pears", "are", "sweet"), ((0, 0), (1, 1), (1, 2)))
 SHIP = (("배가", "크다"), ("the", "ship", "is", "big"), ((0, 1), (1, 2), (1, 3)))
 SOUR_PEARS = (("배가", "시다"), ("pears", "are", "sour"), ((0, 0), (1, 1), (1, 2)))
+READS_IT = (("그", "책을", "읽는다"), ("reads", "the", "book"), ((0, 1), (1, 2), (2, 0)))
 WAITS = (("비를", "기다린다"), ("waits", "for", "rain"), ((0, 2), (1, 0), (1, 1)))
 
 EXERCISE = Exercise(
@@ -153,6 +154,7 @@ EXERCISE = Exercise(
         case([BOOKS], about="one sentence"),
         case([BOOKS, BUYS_A_BOOK, THE_BOOK], about="책을 is 'a book' twice and 'book' once"),
         case([SHIP, PEARS, SOUR_PEARS], about="배가 is 'pears' twice and 'ship' once, and 'the' has no link"),
+        case([THE_BOOK, BOOKS, READS_IT], about="책을 is 'book' twice and 'a book' once"),
         case([WAITS, WAITS, PEARS], about="links that cross"),
         case([PEARS, SHIP, PEARS, BUYS_A_BOOK, THE_BOOK, BOOKS, BUYS_A_BOOK], about="several sentences"),
     ],

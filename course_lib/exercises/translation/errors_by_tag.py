@@ -181,7 +181,7 @@ EXERCISE = Exercise(
         Mistake(
             "families-joined",
             _families,
-            "counter:권 has gone into counter. Each tag is a slice of its own; sentences already carry both.",
+            "The tag counter:권 has gone into counter. Each tag is a slice of its own; sentences already carry both.",
         ),
         Mistake(
             "part-of-a-tag",

@@ -171,8 +171,8 @@ EXERCISE = Exercise(
         Mistake(
             "over-the-batch",
             _wrong_axis,
-            "`all` runs over the sentences: you get a share of positions. It belongs over the tokens of a sentence, "
-            "dim=1.",
+            "Your `all` runs over the sentences: you get a share of positions. It belongs over the tokens of a "
+            "sentence, dim=1.",
         ),
         Mistake("a-count", _count, "You return how many sentences are right. The share divides by the batch."),
         Mistake(
@@ -189,7 +189,7 @@ EXERCISE = Exercise(
         Mistake(
             "all-or-nothing",
             _all_or_nothing,
-            "`all` runs over the whole batch, so one error anywhere makes the share 0. Give it dim=1.",
+            "Your `all` runs over the whole batch, so one error anywhere makes the share 0. Give it dim=1.",
         ),
     ),
     hints=(

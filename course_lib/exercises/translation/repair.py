@@ -14,7 +14,7 @@ from course_lib.translation import exact_match as share_exact
 
 
 def score(model, vocabulary, pairs):
-    """The share of the sentences that greedy search translates to the letter."""
+    """The share of sentences that greedy search gets right to the letter."""
     sources = vocabulary.encode_batch([pair.src_text for pair in pairs])
     src = pad([[*ids, EOS] for ids in sources])
     found = greedy_search(model.step, model.start(src), len(src), max_len=100)
@@ -24,7 +24,7 @@ def score(model, vocabulary, pairs):
 
 
 def starter_score(model, vocabulary, pairs):
-    """The share of the sentences that greedy search translates to the letter."""
+    """The share of sentences that greedy search gets right to the letter."""
     texts = [text for pair in pairs for text in (pair.src_text, pair.tgt_text)]
     vocabulary = BPE.train(texts, n_merges=20)
     src = pad(vocabulary.encode_batch([pair.src_text for pair in pairs]))
