@@ -88,29 +88,6 @@ QUESTIONS = [
         ],
     ),
     Question(
-        id="training.guess_continued",
-        text="Killed in update 33, continued from the checkpoint of update 20, trained to update 60 with dropout. "
-        "How far apart are the weights from those of a run without a break?",
-        guess=True,
-        options=[
-            Option(
-                "not at all: equal to the last bit",
-                True,
-                "All that an update depends on is stored, or follows from its number.",
-            ),
-            Option(
-                "in the last digits, as with every floating-point sum",
-                False,
-                "The same sums in the same order give the same bits.",
-            ),
-            Option(
-                "visibly, because dropout draws other numbers",
-                False,
-                "It would be so if the draws were not tied to the number of the update.",
-            ),
-        ],
-    ),
-    Question(
         id="training.guess_rank",
         text="Five parts are taken out of the recipe at once: warm-up, cosine, clipping, smoothing, and the faster β₂. "
         "The rate is chosen anew. What happens to the share of sentences that are right?",
@@ -119,6 +96,105 @@ QUESTIONS = [
             Option("It falls below one half.", False, "A natural guess, but not what these 300 updates show."),
             Option("It falls, but by less than 10 points.", False, "Look at the five seeds: it does not fall."),
             Option("It does not fall.", True, "Here the rate is what counts."),
+        ],
+    ),
+    Question(
+        id="training.second_step",
+        text="With both β = ½, Adam has seen the gradient 4, and then −4. Which way does the second step go?",
+        options=[
+            Option(
+                "against the second gradient, as the first went against the first",
+                True,
+                "m was 2 and is now 1 − 2 = −1, so the newer gradient outweighs the older one.",
+            ),
+            Option("nowhere, since the two cancel", False, "The newer one counts more: m = ½ · 2 + ½ · (−4) = −1."),
+            Option(
+                "on in the direction of the first step",
+                False,
+                "That happens if the second gradient is small. Here m = ½ · 2 + ½ · (−4) = −1 has turned.",
+            ),
+        ],
+    ),
+    Question(
+        id="training.checkpoint",
+        text="A checkpoint holds weights, Adam's averages, and settings. A continued run ends with other weights than "
+        "an uninterrupted one. What was forgotten?",
+        options=[
+            Option(
+                "where in which epoch the data stood",
+                True,
+                "The continued run begins its epoch anew, with batches that were seen already.",
+            ),
+            Option("the learning rate", False, "It follows from the settings and from the number of the update."),
+            Option("the last gradients", False, "They are cleared before every update, and computed anew."),
+            Option(
+                "the validation loss",
+                False,
+                "It is measured and changes no weight.",
+            ),
+        ],
+    ),
+    Question(
+        id="training.noam_peak",
+        text="Paper's schedule, d_model = 512, 4,000 updates of warm-up. A colleague's peak is 0.0158. What is wrong?",
+        options=[
+            Option(
+                f"The factor 1/√512 is missing: the peak should be {PEAK:.1e}.",
+                True,
+                "0.0158 is 1/√4,000. The factor makes it 22.6 times smaller.",
+            ),
+            Option("Nothing: the peak is 1/√4,000.", False, "That is what stands inside the minimum."),
+            Option(
+                "The schedule was asked once an epoch.",
+                False,
+                "Then the peak would be reached much later, but it would be as high as the formula says.",
+            ),
+            Option("The updates were counted from 0.", False, "That shifts the curve by one update."),
+        ],
+    ),
+    Question(
+        id="training.smoothing_off",
+        text="Smoothing is switched off, and the validation loss falls by a quarter. The share of right words stays as "
+        "it was. What has changed?",
+        options=[
+            Option(
+                "how sure the model is of its words",
+                True,
+                "Smoothing asks for nine tenths and no more. Without it the likeliest word gets a higher probability.",
+            ),
+            Option(
+                "what the model has understood of the sentences",
+                False,
+                "Then other words would come first, and the share of right words would change.",
+            ),
+            Option(
+                "only the scale in which the loss is measured",
+                False,
+                "Both were measured in the same way, without smoothing.",
+            ),
+        ],
+    ),
+    Question(
+        id="training.ablation",
+        text="“Without warm-up our loss rose from 0.51 to 0.63, so warm-up is worth 0.12.” Both runs used the rate "
+        "that had been tuned with warm-up. What is missing?",
+        options=[
+            Option(
+                "The rate must be tuned again without warm-up.",
+                True,
+                "Without warm-up a lower rate may do, and then part of the loss comes back.",
+            ),
+            Option(
+                "Both runs must be twice as long.",
+                False,
+                "Longer runs answer another question. At equal length the comparison is unfair by its rate.",
+            ),
+            Option(
+                "The loss must be measured with smoothing.",
+                False,
+                "Without smoothing it is the plain surprise of the targets, as it should be.",
+            ),
+            Option("Nothing: all else was equal.", False, "All else was equal, and suited only one of the two."),
         ],
     ),
     Question(
@@ -148,41 +224,6 @@ QUESTIONS = [
         ],
     ),
     Question(
-        id="training.second_step",
-        text="With both β = ½, Adam has seen the gradient 4, and then −4. Which way does the second step go?",
-        options=[
-            Option(
-                "against the second gradient, as the first went against the first",
-                True,
-                "m was 2 and is now 1 − 2 = −1, so the newer gradient outweighs the older one.",
-            ),
-            Option("nowhere, since the two cancel", False, "The newer one counts more: m = ½ · 2 + ½ · (−4) = −1."),
-            Option(
-                "on in the direction of the first step",
-                False,
-                "That happens if the second gradient is small. Here m = ½ · 2 + ½ · (−4) = −1 has turned.",
-            ),
-        ],
-    ),
-    Question(
-        id="training.noam_peak",
-        text="Paper's schedule, d_model = 512, 4,000 updates of warm-up. A colleague's peak is 0.0158. What is wrong?",
-        options=[
-            Option(
-                f"The factor 1/√512 is missing: the peak should be {PEAK:.1e}.",
-                True,
-                "0.0158 is 1/√4,000. The factor makes it 22.6 times smaller.",
-            ),
-            Option("Nothing: the peak is 1/√4,000.", False, "That is what stands inside the minimum."),
-            Option(
-                "The schedule was asked once an epoch.",
-                False,
-                "Then the peak would be reached much later, but it would be as high as the formula says.",
-            ),
-            Option("The updates were counted from 0.", False, "That shifts the curve by one update."),
-        ],
-    ),
-    Question(
         id="training.deaf",
         text="After a spike, a training without clipping stands still for hundreds of updates. The gradients are "
         "normal again. What holds it?",
@@ -206,51 +247,6 @@ QUESTIONS = [
                 "the weights, which the spike has made infinite",
                 False,
                 "Adam's step was no longer than usual, so the weights are ordinary numbers.",
-            ),
-        ],
-    ),
-    Question(
-        id="training.ablation",
-        text="“Without warm-up our loss rose from 0.51 to 0.63, so warm-up is worth 0.12.” Both runs used the rate "
-        "that had been tuned with warm-up. What is missing?",
-        options=[
-            Option(
-                "The rate must be tuned again without warm-up.",
-                True,
-                "Without warm-up a lower rate may do, and then part of the loss comes back.",
-            ),
-            Option(
-                "Both runs must be twice as long.",
-                False,
-                "Longer runs answer another question. At equal length the comparison is unfair by its rate.",
-            ),
-            Option(
-                "The loss must be measured with smoothing.",
-                False,
-                "Without smoothing it is the plain surprise of the targets, as it should be.",
-            ),
-            Option("Nothing: all else was equal.", False, "All else was equal, and suited only one of the two."),
-        ],
-    ),
-    Question(
-        id="training.smoothing_off",
-        text="Smoothing is switched off, and the validation loss falls by a quarter. The share of right words stays as "
-        "it was. What has changed?",
-        options=[
-            Option(
-                "how sure the model is of its words",
-                True,
-                "Smoothing asks for nine tenths and no more. Without it the likeliest word gets a higher probability.",
-            ),
-            Option(
-                "what the model has understood of the sentences",
-                False,
-                "Then other words would come first, and the share of right words would change.",
-            ),
-            Option(
-                "only the scale in which the loss is measured",
-                False,
-                "Both were measured in the same way, without smoothing.",
             ),
         ],
     ),
@@ -282,21 +278,25 @@ QUESTIONS = [
         ],
     ),
     Question(
-        id="training.checkpoint",
-        text="A checkpoint holds weights, Adam's averages, and settings. A continued run ends with other weights than "
-        "an uninterrupted one. What was forgotten?",
+        id="training.guess_continued",
+        text="Killed in update 33, continued from the checkpoint of update 20, trained to update 60 with dropout. "
+        "How far apart are the weights from those of a run without a break?",
+        guess=True,
         options=[
             Option(
-                "where in which epoch the data stood",
+                "not at all: equal to the last bit",
                 True,
-                "The continued run begins its epoch anew, with batches that were seen already.",
+                "All that an update depends on is stored, or follows from its number.",
             ),
-            Option("the learning rate", False, "It follows from the settings and from the number of the update."),
-            Option("the last gradients", False, "They are cleared before every update, and computed anew."),
             Option(
-                "the validation loss",
+                "in the last digits, as with every floating-point sum",
                 False,
-                "It is measured and changes no weight.",
+                "The same sums in the same order give the same bits.",
+            ),
+            Option(
+                "visibly, because dropout draws other numbers",
+                False,
+                "It would be so if the draws were not tied to the number of the update.",
             ),
         ],
     ),
