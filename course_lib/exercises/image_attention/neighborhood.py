@@ -163,7 +163,8 @@ EXERCISE = Exercise(
         Mistake(
             "height-for-width",
             _near(by=lambda height, width: height),
-            "You divide by the height. A row has `width` pixels, so pixel i is in row i // width.",
+            "Your pixels are numbered down the columns, `height` in each. They are numbered row after row: a row has "
+            "`width` pixels, so pixel i is in row i // width and column i % width.",
         ),
         Mistake(
             "itself-left-out",

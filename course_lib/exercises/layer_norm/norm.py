@@ -59,6 +59,10 @@ def _whole(x, gain, bias, eps=1e-5):
     return gain * (x - x.mean()) / (x.var(correction=0) + eps).sqrt() + bias
 
 
+def _over_all_but_the_first(x, gain, bias, eps=1e-5):
+    return _of(dim=tuple(range(1, x.dim())))(x, gain, bias, eps)
+
+
 def _difference_of_squares(x, gain, bias, eps=1e-5):
     mean = x.mean(dim=-1, keepdim=True)
     variance = x.square().mean(dim=-1, keepdim=True) - mean.square()
@@ -224,6 +228,12 @@ EXERCISE = Exercise(
             "Your eps counts only where the variance is smaller. It is added to every variance, under the root.",
         ),
         Mistake(
+            "eps-as-a-lower-limit-of-the-root",
+            _of(size=lambda variance, eps: variance.sqrt().clamp(min=eps)),
+            "Your eps counts only where the root of the variance is smaller. It is added to every variance, under the "
+            "root.",
+        ),
+        Mistake(
             "over-axis-2",
             _of(dim=2),
             "Right where x has three axes. It may have two, (n, d_model), or four: the features are always the last "
@@ -246,6 +256,12 @@ EXERCISE = Exercise(
             _of(dim=(-2, -1)),
             "Your mean and variance run over all the numbers of a sentence, so that its tokens change one another. "
             "They belong to one token: the last axis alone.",
+        ),
+        Mistake(
+            "over-all-axes-but-the-first",
+            _over_all_but_the_first,
+            "Right where x is a table of tokens. In a batch of sentences your mean and variance run over the tokens as "
+            "well, so that they change one another. The features are the last axis alone.",
         ),
         Mistake(
             "over-everything",

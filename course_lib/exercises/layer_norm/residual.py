@@ -187,6 +187,12 @@ EXERCISE = Exercise(
             "Right for `norm_first=True`. In the other way your norm reaches x alone; it belongs around the sum.",
         ),
         Mistake(
+            "both-ways-in-turn",
+            _of(pre=lambda x, f, norm: residual(residual(x, f, norm, True), f, norm, False)),
+            "Right for `norm_first=False`. With `norm_first`, you take both steps, one after the other: what comes out "
+            "of the first goes through the second as well. The result of the first is the answer.",
+        ),
+        Mistake(
             "own-norm",
             lambda x, f, norm, norm_first: residual(x, f, _layer_norm, norm_first),
             "Right as long as `norm` is a layer norm. One case hands you another function: call `norm`.",

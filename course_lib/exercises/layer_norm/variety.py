@@ -93,6 +93,12 @@ EXERCISE = Exercise(
             "mean token of its own, over axis 1.",
         ),
         Mistake(
+            "mean-over-tokens-and-batch",
+            _of(dim=(0, 1)),
+            "You subtract the mean token of the whole batch. Each sentence has a mean token of its own: average over "
+            "axis 1 alone.",
+        ),
+        Mistake(
             "mean-over-tokens-and-features",
             _of(dim=(1, 2)),
             "You subtract one number from a whole sentence. The mean token is a vector: average over the tokens "
@@ -120,6 +126,12 @@ EXERCISE = Exercise(
             _of(total=lambda x, different: different.square().sum(dim=(1, 2))),
             "Your share is 1 wherever it is a number: the differences stand above and below the line. Below it belong "
             "the tokens as they are.",
+        ),
+        Mistake(
+            "divided-by-what-is-common",
+            _of(total=lambda x, different: (x - different).square().sum(dim=(1, 2))),
+            "Below the line stands the mean token, once for each token, so your number may grow beyond 1. Below it "
+            "belong the tokens as they are.",
         ),
         Mistake(
             "one-number-for-the-batch",

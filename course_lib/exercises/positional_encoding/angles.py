@@ -161,6 +161,18 @@ EXERCISE = Exercise(
             "2i / d_model.",
         ),
         Mistake(
+            "no-brackets-in-the-divisor",
+            lambda n_positions, d_model: places(n_positions) / (10000.0**2 * pairs(d_model) / d_model),
+            "Your divisor is 10000² times i / d_model, which is 0 for clock 0: `**` is taken before `*` and `/`. Put "
+            "brackets around 2i / d_model.",
+        ),
+        Mistake(
+            "slower-by-100",
+            _angles(lambda d: 100.0 ** -pairs(d)),
+            "Each of your clocks is 100 times slower than the one before. That is so for d_model = 4 alone: the factor "
+            "is 10000^(2 / d_model).",
+        ),
+        Mistake(
             "linear-speeds",
             _angles(lambda d: 1 - 2 * pairs(d) / d),
             "Your clocks slow down by the same amount from one to the next. They should slow down by the same "

@@ -215,7 +215,7 @@ EXERCISE = Exercise(
         Mistake(
             "exponent-doubled",
             _table(lambda d: speeds(d, exponent=4.0)),
-            "Your exponents are twice as large. `torch.arange(0, d_model, 2)` is 2i already.",
+            "Your exponents are twice as large. The numbers 0, 2, 4, … of the even channels are 2i already.",
         ),
         Mistake(
             "exponent-halved",
