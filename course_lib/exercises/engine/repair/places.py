@@ -62,10 +62,15 @@ class Place:
         return not isinstance(getattr(self.node, "ctx", ast.Load()), ast.Load)
 
     @property
+    def call(self) -> ast.Call | None:
+        """The call of which this is an argument, or part of one."""
+        above = self.parent if isinstance(self.parent, ast.Call) else self.above and self.above.parent
+        return above if isinstance(above, ast.Call) and self.node is not above.func else None
+
+    @property
     def called(self) -> str:
         """The name of the function or method of which this is an argument, else nothing."""
-        above = self.parent if isinstance(self.parent, ast.Call) else self.above and self.above.parent
-        return name_of(above) if isinstance(above, ast.Call) and self.node is not above.func else ""
+        return name_of(self.call) if self.call is not None else ""
 
     def may_be(self, *whats: str) -> bool:
         """Was the value of one of these kinds? Where nothing was seen, it may have been."""

@@ -1,6 +1,7 @@
 """Edits of values: constants and axes, signs and negations, operators, comparisons, roots, the order of operands."""
 
 import ast
+import builtins
 import itertools
 from collections.abc import Callable, Iterator
 
@@ -42,6 +43,8 @@ def _role(place: Place) -> str:
     called = around.called
     if called == "size":
         return "shape"
+    if called in vars(builtins) and isinstance(around.call.func, ast.Name):
+        return ""  # Python's own `min` and `sum` have no axis
     return called if called in _REORDER | _REDUCE | _ALONG | _NEW_AXIS | _CUT else ""
 
 
