@@ -73,6 +73,17 @@ def _zeroed_after(x, memory, w_q, w_k, w_v, src_mask):
     return (weights * src_mask) @ (memory @ w_v)
 
 
+def _asked_by_the_memory(x, memory, w_q, w_k, w_v, src_mask):
+    scores = (memory @ w_q) @ (x @ w_k).mT / math.sqrt(w_q.shape[1])
+    return scores.masked_fill(~src_mask.mT, -torch.inf).softmax(dim=-1) @ (x @ w_v)
+
+
+def _zeroed_memory(x, memory, w_q, w_k, w_v, src_mask):
+    memory = memory * src_mask.mT
+    scores = (x @ w_q) @ (memory @ w_k).mT / math.sqrt(w_q.shape[1])
+    return scores.softmax(dim=-1) @ (memory @ w_v)
+
+
 def _causal(mask, x, memory):
     return torch.ones(x.shape[1], memory.shape[1], dtype=torch.bool).tril()
 
@@ -122,6 +133,18 @@ EXERCISE = Exercise(
             "roles-exchanged",
             _of(sources=lambda x, memory: (memory, x, x), mask=lambda mask, x, memory: None),
             "The roles are exchanged: the target asks, so queries come from `x`, and keys and values from `memory`.",
+        ),
+        Mistake(
+            "asked-by-the-memory",
+            _asked_by_the_memory,
+            "One row for each *source* word came out: the memory asks here, and the mask was turned to fit. The target "
+            "asks: queries come from `x`, keys and values from `memory`, and `src_mask` fits as it is.",
+        ),
+        Mistake(
+            "pads-zeroed-in-the-memory",
+            _zeroed_memory,
+            "Right without pads. A pad whose vector is zero is still a key: its score is 0, and the exponential of 0 "
+            "is 1, so it takes a share of the weights. Hide its *score* before the softmax.",
         ),
         Mistake(
             "no-mask",

@@ -71,6 +71,11 @@ def _with(forward, **options):
     return Network
 
 
+def _gelu_as(bend):
+    """A network with another function in the place of GELU."""
+    return _with(lambda net, x: net.w_2(bend(net.w_1(x)) if net.activation is F.gelu else net.w_1(x).relu()))
+
+
 def _right(net, x):
     return net.w_2(net.activation(net.w_1(x)))
 
@@ -99,6 +104,17 @@ def _wide_convolution(d_model, d_ff, activation="relu"):
             return self.w_2(ACTIVATIONS[activation](self.w_1(x + before)))
 
     return Network()
+
+
+class _BothNeighbors(nn.Module):
+    def __init__(self, d_model, d_ff, activation="relu"):
+        super().__init__()
+        self.up = nn.Conv1d(d_model, d_ff, kernel_size=3, padding=1)
+        self.down = nn.Linear(d_ff, d_model)
+        self.activation = ACTIVATIONS[activation]
+
+    def forward(self, x):
+        return self.down(self.activation(self.up(x.mT).mT))
 
 
 class _InAList(nn.Module):
@@ -178,13 +194,27 @@ EXERCISE = Exercise(
         ),
         Mistake(
             "gelu-by-tanh",
-            _with(
-                lambda net, x: net.w_2(
-                    F.gelu(net.w_1(x), approximate="tanh") if net.activation is F.gelu else net.w_1(x).relu()
-                )
-            ),
+            _gelu_as(lambda h: F.gelu(h, approximate="tanh")),
             "Your GELU is the approximation with tanh, which GPT-2 uses. Here it is the exact one, `F.gelu(x)`: they "
             "differ in the fourth digit, and weights trained with one do not quite fit the other.",
+        ),
+        Mistake(
+            "gelu-by-sigmoid",
+            _gelu_as(lambda h: h * torch.sigmoid(1.702 * h)),
+            "Right with ReLU. Your GELU is the approximation h · sigmoid(1.702 h), which is off by about 0.02 "
+            "where it is worst. Here it is the exact one, `F.gelu(h)`.",
+        ),
+        Mistake(
+            "silu-for-gelu",
+            _gelu_as(F.silu),
+            "Right with ReLU. Your GELU is h · sigmoid(h), which has a name of its own, SiLU. GELU multiplies by the "
+            "share of a *normal* distribution below h: `F.gelu(h)`.",
+        ),
+        Mistake(
+            "density-for-share",
+            _gelu_as(lambda h: h * (-h.square() / 2).exp() / (2 * torch.pi) ** 0.5),
+            "Right with ReLU. Your GELU multiplies h by the *density* of the normal distribution at h. What is meant "
+            "is the share of it that lies below h, its cumulative distribution: `F.gelu(h)`.",
         ),
         Mistake(
             "residual-inside",
@@ -210,6 +240,12 @@ EXERCISE = Exercise(
             _wide_convolution,
             "A token's result depends on the token before it. The network works on each position by itself: a "
             "convolution needs `kernel_size=1`.",
+        ),
+        Mistake(
+            "mixes-both-neighbors",
+            _BothNeighbors,
+            "A token's result depends on the tokens before and behind it. The network works on each position by "
+            "itself: a convolution needs `kernel_size=1`.",
         ),
         Mistake(
             "dropout-in-evaluation",

@@ -92,8 +92,11 @@ def _call(obj, given):
     d_model, _n_heads, d_ff = given.args[:3]
     masked = not given.about.endswith("no mask")
     x = randn(2, 5, d_model, seed=7)
-    run = lambda stream: layer(stream, MASK) if masked else layer(stream)  # noqa: E731
+    mask = MASK.clone()
+    run = lambda stream: layer(stream, mask) if masked else layer(stream)  # noqa: E731
     fill_layer(layer, lambda: run(randn(2, 5, d_model, seed=8)), d_model, d_ff)
+    if not torch.equal(mask, MASK):
+        raise ValueError("expected the mask as it was, got it changed in place: the next layer of a stack reads it too")
     layer.train(given.args[3:4] == (1.0,))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -223,6 +226,22 @@ def _old_stream(layer, x, mask):
     return second.norm(y + second.dropout(layer.feed_forward(x)))
 
 
+def _true_hides(layer, x, mask):
+    """What PyTorch's attention makes of this mask: NaN where nothing is left to see."""
+
+    def attend(y):
+        if mask is None:
+            return _attend(layer, y, mask)
+        return _attend(layer, y, ~mask).masked_fill(mask[:, 0].all(dim=-1, keepdim=True), torch.nan)
+
+    return layer.residuals[1](layer.residuals[0](x, attend), layer.feed_forward)
+
+
+def _side_by_side(layer, x, mask):
+    first, second = layer.residuals
+    return first(x, lambda y: _attend(layer, y, mask)) + second(x, layer.feed_forward)
+
+
 def _network_without_sum(layer, x, mask):
     """Around the network stands a norm alone."""
     x = layer.residuals[0](x, lambda y: _attend(layer, y, mask))
@@ -309,6 +328,12 @@ EXERCISE = Exercise(
             "first.",
         ),
         Mistake(
+            "side-by-side",
+            _with(_side_by_side),
+            "Attention and network stand side by side: both read what enters the layer, and x comes in with each of "
+            "them. They follow each other: the network's sum starts from what the attention's sum returns.",
+        ),
+        Mistake(
             "attention-forgotten",
             _with(lambda layer, x, mask: layer.residuals[1](x, layer.feed_forward)),
             "Only the feed-forward network runs, so no token sees another.",
@@ -322,6 +347,12 @@ EXERCISE = Exercise(
             "mask-inverted",
             _with(lambda layer, x, mask: EncoderLayer.forward(layer, x, None if mask is None else ~mask)),
             "Your words attend to the pads alone. Here True = may attend, so the mask goes to the attention as it is.",
+        ),
+        Mistake(
+            "true-hides",
+            _with(_true_hides),
+            "A sentence without pads becomes NaN: your attention hides what the mask marks True. In "
+            "`nn.MultiheadAttention`, True = ignore; here True = may attend, so hand it the mask's opposite, `~mask`.",
         ),
         Mistake(
             "always-post-norm",

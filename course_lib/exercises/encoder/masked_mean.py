@@ -52,6 +52,11 @@ def _mean(total=None, count=None, clamp=True):
     return mean
 
 
+def _first_ones(hidden, real):
+    """The mean over as many tokens from the left as there are words."""
+    return _mean()(hidden, torch.arange(real.shape[1]) < real.sum(dim=1, keepdim=True))
+
+
 def _cases():
     first = _real(2, n=3)
     by_hand = torch.tensor([[[2.0, 4.0], [4.0, 0.0], [99.0, 99.0]]])
@@ -102,6 +107,12 @@ EXERCISE = Exercise(
             "mean-of-pads",
             lambda hidden, real: _mean()(hidden, ~real),
             "That is the mean of the *pads*. In `real`, True marks a word.",
+        ),
+        Mistake(
+            "counted-from-the-left",
+            _first_ones,
+            "Right where all words stand in front. You average the first tokens, as many as there are words. But a pad "
+            "may stand between words: `real` says *which* tokens are words, not only how many.",
         ),
         Mistake(
             "one-count-for-the-batch",

@@ -115,7 +115,7 @@ def _call(obj, given):
         gain, bias = norm.parameters()
         gain.copy_(1 + randn(d_model, seed=91, scale=0.3))
         bias.copy_(randn(d_model, seed=92, scale=0.3))
-    vectors = module(randn(2, 5, d_model, seed=7), REAL)
+    vectors = module(randn(2, 5, d_model, seed=7), REAL.clone())  # it may be changed in place
     if vectors is None:
         return None
     return vectors, sum(p.numel() for p in module.parameters())

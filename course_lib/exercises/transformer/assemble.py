@@ -12,6 +12,7 @@ from course_lib.exercises.engine import Exercise, Mistake, case
 from course_lib.exercises.engine.compare import as_tensor
 from course_lib.masks import causal_mask, padding_mask
 from course_lib.positional_encoding import InputEmbedding, SinusoidalPositions, sinusoidal_encoding
+from course_lib.tokens import BOS
 
 SIZES = {"vocab_size": 13, "d_model": 8, "n_heads": 2, "d_ff": 12, "n_layers": 2}
 
@@ -135,7 +136,7 @@ def _run(obj, given):
     model = model.double().eval()
     if about == "count":
         return torch.tensor(sum(p.numel() for p in model.parameters()))
-    src, tgt = IDS[about]
+    src, tgt = (ids.clone() for ids in IDS[about])  # a machine may change them in place
     real = (tgt != 0)[..., None]  # what stands at a pad is nobody's business
     filled = _fill(model)
     bare = as_tensor(model(src, tgt))
@@ -146,7 +147,11 @@ def _run(obj, given):
         torch.manual_seed(0)
         trained = as_tensor(model(src, tgt))
         if not torch.allclose(trained, bare):
-            return trained
+            # Which features are dropped depends on the order of the calls, so all are that may be.
+            for part in model.modules():
+                if isinstance(part, nn.Dropout) and part.p > 0:
+                    part.p = 1.0
+            return as_tensor(model(src, tgt))
     if filled:
         return bare * real
     # Other parts cannot be given the same numbers: what the masks must do is seen all the same.
@@ -211,6 +216,11 @@ class _TargetWithoutPositions(Assembled):
         return self.output(self.decoder(_without_positions(self, tgt_in), memory, tgt_mask, src_mask))
 
 
+class _ShiftedAgain(Assembled):
+    def forward(self, src, tgt_in):
+        return super().forward(src, F.pad(tgt_in[:, :-1], (1, 0), value=BOS))
+
+
 def _exchanged(*sizes):
     model = Assembled(*sizes)
     model.forward = lambda src, tgt_in: Assembled.forward(model, tgt_in, src)
@@ -228,6 +238,10 @@ def _dropout_everywhere(model, n_layers):
     for part in model.modules():
         if isinstance(part, nn.Dropout):
             part.p = 0.1
+
+
+def _dropout_at_the_entrance(model, n_layers):
+    model.embedding.dropout.p = 0.1
 
 
 def _bias_at_the_output(model, n_layers):
@@ -345,6 +359,12 @@ EXERCISE = Exercise(
             "there are logits at each of *its* positions.",
         ),
         Mistake(
+            "shifted-again",
+            _ShiftedAgain,
+            "Each output has read one token too few: `tgt_in` is shifted already, and here BOS is put in front of it "
+            "once more. Embed it as it is.",
+        ),
+        Mistake(
             "last-position-only",
             _variant(finish=lambda logits: logits[:, -1]),
             "You return the logits of the last position. In training, all positions predict at once: return them all.",
@@ -360,6 +380,12 @@ EXERCISE = Exercise(
             _variant(build=_dropout_everywhere),
             "Right in evaluation. In training something is dropped, and no dropout was asked for: the course's parts "
             "have 0.1 by default, so give them 0.0.",
+        ),
+        Mistake(
+            "dropout-at-the-entrance",
+            _variant(build=_dropout_at_the_entrance),
+            "Right in evaluation. In training something is dropped, and no dropout was asked for: `InputEmbedding` has "
+            "0.1 by default, so give it 0.0.",
         ),
         Mistake(
             "bias-at-the-output",

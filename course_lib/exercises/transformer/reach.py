@@ -219,8 +219,8 @@ EXERCISE = Exercise(
         Mistake(
             "edited-to-the-last",
             _found(edit=lambda tokens, vocab_size: torch.full_like(tokens, vocab_size - 1)),
-            "You write the last id everywhere. Where the token is that already, nothing was edited: choose an id that "
-            "differs.",
+            "Where a token is the last id already, your edit leaves it as it is, so nothing was edited there. Choose "
+            "an id that differs for every token.",
         ),
         Mistake(
             "one-answer-for-all",
