@@ -17,7 +17,7 @@ def exact_match(logits, tgt_out):
     tensor(0.5000)
     """
     right = (logits.argmax(dim=-1) == tgt_out) | (tgt_out == PAD)
-    return right.all(dim=-1).double().mean()
+    return right.all(dim=-1).float().mean()
 
 
 def by_counting_errors(logits, tgt_out):
