@@ -360,7 +360,7 @@ def test_a_chapter_has_its_number_wherever_it_is_named(chapter):
 def test_pages_lead_to_no_repository_without_an_address(book):
     if address.address():
         pytest.skip("the course has an address")
-    cited = re.compile(r'<a class="reference external" href="https://[\w-]+\.github\.io/[^>]*>')
+    cited = re.compile(r'<a class="reference external" href="https://(?:[\w-]+\.github\.io|github\.com)/[^>]*>')
     naming = [
         path.name
         for path in pages.pages(book)
