@@ -252,6 +252,43 @@ def test_a_machine_of_kept_answers_equals_pytorchs_whatever_its_parts_are_called
     assert list(parts.own) == [part.name for part in PARTS if part.name in parts.own]  # untouched by the comparison
 
 
+def moved_by(places):
+    """How far the logits move when `places` are replaced under the same weights, as chapter 17 judges them."""
+    with torch.no_grad():
+        torch.manual_seed(0)
+        right = Transformer(CONFIG).double().eval()
+        expected = right(SRC, TGT)
+        with put_in(places):
+            torch.manual_seed(1)
+            machine = Transformer(CONFIG).double().eval()
+            machine.src_embedding.tokens.weight.copy_(right.src_embedding.tokens.weight)
+            x, y = right.src_embedding(SRC), right.tgt_embedding(TGT)
+            for stack, streams in (("encoder", (x,)), ("decoder", (y, x))):
+                for one, other in zip(getattr(right, stack).layers, getattr(machine, stack).layers, strict=True):
+                    copy_layer(one, other, *streams, d_ff=CONFIG.d_ff)
+            return (machine(SRC, TGT) - expected).abs().max().item()
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.exercise)
+def test_without_an_answer_of_yours_another_solution_of_the_course_stands_in(keep, part):
+    answer, maker = OwnParts().answer(part)
+    assert maker == ("the library" if part.exercise == "attention.scaled_dot_product" else "the course")
+    assert moved_by(dict.fromkeys(part.used, answer)) < 1e-5  # some compute in single precision
+
+
+def test_your_answer_goes_before_the_courses(keep):
+    keep(masks__causal="import torch\ndef mine(n):\n    return torch.ones(n, n).tril().bool()")
+    own = OwnParts()
+    makers = {part.name: own.answer(part)[1] for part in PARTS}
+    assert makers.pop("causal_mask") == "you"
+    assert "you" not in makers.values()
+
+
+@pytest.mark.parametrize("name", WRONG_PARTS)
+def test_equality_under_copied_weights_finds_every_wrong_part(name):
+    assert moved_by(WRONG_PARTS[name]) > 1e-3
+
+
 def test_the_comparison_can_fail(keep):
     keep(
         encoder__layer="""

@@ -1,4 +1,4 @@
-"""Copy the weights of a layer to PyTorch's, whatever the parts of the layer are called."""
+"""Copy the weights of a layer to PyTorch's or to another one, whatever the parts of the layer are called."""
 
 from collections.abc import Callable
 
@@ -9,18 +9,18 @@ from course_lib.exercises.modules import LINEAR, bare_parameters, in_order
 
 
 @torch.no_grad()
-def copy_layer(ours: nn.Module, theirs: nn.Module, *streams: Tensor) -> None:
-    """Give `theirs`, a fresh encoder or decoder layer of PyTorch, the weights of `ours`.
+def copy_layer(ours: nn.Module, theirs: nn.Module, *streams: Tensor, d_ff: int | None = None) -> None:
+    """Give `theirs`, a fresh encoder or decoder layer, the weights of `ours`, which is fresh, too.
 
     Weights are matched by what they do: both layers run once on `streams`, and the first square matrix that runs is W_Q
     of the first attention, the second norm that runs is that of the second part, and so on. ValueError where `ours` has
-    other weights than `theirs`, or keeps them in a form that cannot be told apart.
+    other weights than `theirs`, or keeps them in a form that cannot be told apart. `d_ff` is PyTorch's, unless given.
     """
-    sizes = streams[0].shape[-1], theirs.linear1.out_features
+    sizes = streams[0].shape[-1], d_ff or theirs.linear1.out_features
     given, wanted = (weights_by_role(layer, lambda layer=layer: layer(*streams), *sizes) for layer in (ours, theirs))
     if given.keys() != wanted.keys():
         missing, extra = (", ".join(sorted(a - b)) for a, b in ((wanted.keys(), given), (given.keys(), wanted)))
-        raise ValueError(f"expected the weights of PyTorch's layer, got none for {missing or '…'}, and {extra or '…'}")
+        raise ValueError(f"expected the weights of the other layer, got none for {missing or '…'}, and {extra or '…'}")
     for name, weight in wanted.items():
         weight.copy_(given[name])
 

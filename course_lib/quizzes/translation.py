@@ -26,13 +26,15 @@ QUESTIONS = [
         text="Seven machines are trained alike, six of them with one wrong part. Which has the lowest validation loss?",
         guess=True,
         options=[
-            Option("the right one", False, "It lies in the middle. One of the wrong ones is far below it."),
+            Option(
+                "the right one", False, "It is neither the best nor the worst. One of the wrong ones is far below it."
+            ),
             Option(
                 "the one whose causal mask shows one token too many",
                 True,
                 "It reads the answer, so its loss is the lowest by far. From its own words it writes nothing right.",
             ),
-            Option("the one without padding masks", False, "Its loss is a little above that of the right machine."),
+            Option("the one without padding masks", False, "Its loss is a little above that of the right one."),
             Option(
                 "the one whose positions are sines alone",
                 False,
@@ -83,7 +85,7 @@ QUESTIONS = [
                 "A score after a short training is no proof: the seeds of one machine differ by more than ten BLEU.",
             ),
             Option(
-                "Nothing about rightness: compare outputs with the same weights",
+                "Nothing about rightness: compare outputs with the same weights.",
                 True,
                 "Equality on one batch decides at once, and no amount of training does.",
             ),
@@ -96,11 +98,11 @@ QUESTIONS = [
     Question(
         id="translation.fast_path",
         text="Your own attention returns zeros by mistake. You put it into the library's machine, train with the fast "
-        "loss, and the loss falls as always. Why?",
+        "loss, and the loss falls exactly as before. Why?",
         options=[
             Option("The residual connections make up for it.", False, "Then the loss would not be the *same*."),
             Option(
-                "The fast path computes with the weights and never calls your function",
+                "The fast path computes with the weights and never calls your function.",
                 True,
                 "It reads the parameters out of the modules. Train with the plain loss when you test parts.",
             ),
@@ -147,11 +149,13 @@ QUESTIONS = [
         options=[
             Option("Transformers cannot nest clauses.", False, "After 200 examples it gets about half of them right."),
             Option(
-                "The lead was one without examples, and examples removed it",
+                "The lead was one without examples, and examples removed it.",
                 True,
                 "That is all that was measured. Why the network is freer at first is open.",
             ),
-            Option("Recurrent networks generalize better.", False, "On the other deep kinds neither gets any right."),
+            Option(
+                "Recurrent networks generalize better.", False, "On the other deep kinds both get nearly none right."
+            ),
             Option("The sentences were too long for it.", False, "None is longer than the longest training source."),
         ],
     ),
@@ -161,7 +165,7 @@ QUESTIONS = [
         options=[
             Option("Yes, most errors have it.", False, "Perhaps most *sentences* have it."),
             Option(
-                "That depends on how many sentences have the tag",
+                "That depends on how many sentences have the tag.",
                 True,
                 "Divide by the sentences with the tag, and compare with those without it.",
             ),
@@ -177,7 +181,7 @@ QUESTIONS = [
         "in one of six cases; read one row earlier, in nineteen of twenty. Why?",
         options=[
             Option(
-                "A word is chosen one row before it is read",
+                "A word is chosen one row before it is read.",
                 True,
                 "The row that predicts it must look at its source word. The next row already plans the next word.",
             ),
