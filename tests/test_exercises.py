@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from course_lib.exercises import check, registry, show_solution
-from course_lib.exercises.engine import Convention
+from course_lib.exercises.engine import Convention, repair
 from course_lib.exercises.engine.compare import as_tensor
 
 EXERCISES = list(registry().values())
@@ -20,6 +20,13 @@ each_mistake = pytest.mark.parametrize(
 each_alternative = pytest.mark.parametrize(
     ("exercise", "answer"), [pytest.param(e, a, id=f"{e.id}-{a.__name__}") for e in EXERCISES for a in e.alternatives]
 )
+
+
+@pytest.fixture(autouse=True)
+def no_long_search(monkeypatch):
+    """What is said of a wrong answer is asked here, not where its nearest repair is: test_exercises_answers.py does."""
+    monkeypatch.setattr(repair, "MOMENT", 0.0)
+    monkeypatch.setattr(repair, "SECONDS", 0.1)
 
 
 def changed(exercise, change):

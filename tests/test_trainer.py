@@ -125,7 +125,7 @@ def newest_step(folder):
 
 
 def test_killed_by_the_system_twenty_times_and_continued_ends_the_same(tmp_path):
-    steps = 1000
+    steps = 400
     whole = make_trainer(steps=steps, checkpoint_every=1)
     whole.run()
     context = multiprocessing.get_context("forkserver")

@@ -16,6 +16,7 @@ from course_lib.exercises.engine.sandbox import Outcome, learner_line
 from course_lib.exercises.engine.source import file_of
 
 TIME_LIMIT = 10.0
+_ANSWERS: dict[tuple, Outcome] = {}
 _RANDOM = (
     "The same input gives another answer each time: something in your code draws random numbers, and they reach the "
     "answer."
@@ -84,8 +85,18 @@ class Trial:
     def is_like(self, mistake: Mistake) -> bool:
         """Does the learner's object do on every case what this wrong implementation does?"""
         deadline = time.monotonic() + TIME_LIMIT
-        theirs = (run(self.exercise, mistake.implementation, given, deadline) for given in self.cases)
+        theirs = (self._answer_of(mistake, number, deadline) for number in range(len(self.cases)))
         return all(same_outcome(self.exercise, a, b) for a, b in zip(theirs, self.outcomes, strict=True))
+
+    def _answer_of(self, mistake: Mistake, number: int, deadline: float) -> Outcome:
+        """What a known mistake answers to a case; it runs once, since the cases are the same at every check."""
+        key = (self.exercise.cases, self.exercise.call, mistake.implementation, number)
+        if key not in _ANSWERS:
+            outcome = run(self.exercise, mistake.implementation, self.cases[number], deadline)
+            if outcome.out_of_time:
+                return outcome
+            _ANSWERS[key] = outcome
+        return _ANSWERS[key]
 
     def is_random(self, number: int) -> bool:
         """Does the answer to a case depend on the state of the random numbers, and on nothing else?"""
