@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 RUN   := PYTHONPATH= $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab notebooks strict pitfalls sync lint bench bundle colab address pins clean
+.PHONY: help book test lab notebooks strict pitfalls sync lint bench bundle models colab address pins clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -45,6 +45,9 @@ bench: $(READY)  ## measure the library beside what a reader would otherwise use
 
 bundle: $(READY)  ## pack the notebooks and the library into one file, for Colab or another machine
 	@$(RUN) -m tools.bundle
+
+models: $(READY)  ## train the stored models anew and compare what they reach
+	@$(RUN) -m tools.models
 
 colab: $(READY)  ## run chapters as Colab does: alone in a folder, package installed (VERSIONS=oldest|newest)
 	@$(RUN) -m tools.colab --versions $(VERSIONS) $(NOTEBOOKS)

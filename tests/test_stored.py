@@ -13,6 +13,7 @@ from course_lib.translation import Translator
 from experiments import store, store_model
 from experiments.translation_learning import gathered
 from tools.environment import ROOT
+from tools.models import departures
 
 STORED = sorted(path.stem for path in FOLDER.glob("*.json"))
 MODELS = sorted(path.stem for path in FOLDER.glob("*.safetensors"))
@@ -140,3 +141,20 @@ def test_stored_models_are_small_and_sound(name):
 
 def test_the_gathered_trainings_are_those_of_the_results_page():
     assert results("translation_learning")["rows"] == gathered()
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ({"a": {"b": 0.45}, "bleu": 31.0, "n": 3}, []),
+        ({"a": {"b": 0.61}, "bleu": 31.0, "n": 3}, ["a, b: expected about 0.5, got 0.61"]),
+        (
+            {"a": {"b": 0.5}, "bleu": 45.0, "n": 4},
+            ["bleu: expected about 34.0, got 45.0", "n: expected about 3, got 4"],
+        ),
+        ({}, ["a, b: expected", "bleu:", "n:"]),
+    ],
+)
+def test_a_model_made_anew_may_differ_by_a_tenth(made, told):
+    complaints = departures({"a": {"b": 0.5}, "bleu": 34.0, "n": 3}, made)
+    assert [complaint[: len(words)] for complaint, words in zip(complaints, told, strict=True)] == told
