@@ -53,6 +53,12 @@ REFERENCES = """
             total = total + i * i
         return total
 
+    def picked(x, columns):
+        return x[range(len(columns)), columns]
+
+    def bent(x, y, flat):
+        return (x - y) * x + (y if flat else y * y)
+
     class Affine(nn.Module):
         def __init__(self, size):
             super().__init__()
@@ -75,6 +81,8 @@ CASES = {
     "cut": lambda: [case(numbers(2, 5), 2), case(numbers(3, 4), 1), case(numbers(2, 3), 3)],
     "lower": lambda: [case(n) for n in (2, 3, 5)],
     "squares": lambda: [case(n) for n in (1, 3, 6)],
+    "picked": lambda: [case(numbers(2, 2), torch.tensor([1, 0])), case(numbers(3, 4), torch.tensor([3, 0, 0]))],
+    "bent": lambda: [case(numbers(3), numbers(2, 3), flat) for flat in (True, False)],
     "Affine": lambda: [case(3, numbers(2, 3)), case(2, numbers(4, 2))],
 }
 
@@ -183,6 +191,24 @@ SLIPS = {
     "an index for a slice": ("cut", "x[:, :n], ", "x[:, n], ", "where does it begin, and where does it end?"),
     "the place of an axis": ("scaled", "scores / d**0.5", "(scores / d**0.5)[None]", "is every step of"),
     "a piece of the reference": ("scaled", "d**0.5", "8.0", "is `8.0` what is needed here, for every input?"),
+    "every row with an index of its own": (
+        "picked",
+        "x[range(len(columns)), columns]",
+        "x[:, columns]",
+        "`x[:, columns]` means each of these columns in *every* row",
+    ),
+    "parentheses left out": (
+        "bent",
+        "(x - y) * x",
+        "x - y * x",
+        "in `x - y * x`, what belongs together",
+    ),
+    "parentheses around a condition": (
+        "bent",
+        "(y if flat else y * y)",
+        "y if flat else y * y",
+        "what does the condition choose between: is all of it meant?",
+    ),
     "a sum forgotten": (
         "squares",
         "total + i * i",
@@ -277,6 +303,41 @@ def test_a_named_mistake_shows_its_line(notebook):
     assert result.lines == (3,)
     assert result.details == (("Line 3", "mask.tril()"),)
     assert result.hints[-1] == "Line 3: `mask = mask.tril()`."
+
+
+def test_a_named_mistake_shows_no_line_where_another_would_do_as_well(notebook):
+    answer = notebook("""
+        def answer(vocab_size, d_model, d_ff, n_layers, tied):
+            attention = 4 * (d_model**2 + d_model)
+            network = 2 * d_model * d_ff + d_ff + d_model
+            norm = 2 * d_model
+            encoder = attention + network + 2 * norm
+            decoder = 2 * attention + network + 2 * norm
+            return n_layers * (encoder + decoder) + (1 if tied else 3) * vocab_size * d_model
+    """)
+    result = check_exercise(registry()["transformer.parameter_count"], answer)
+    assert result.diagnosis == "two-norms-in-the-decoder"
+    assert result.lines == ()
+
+
+def test_parameters_are_asked_about_where_their_order_is_not_the_one_of_the_exercise(toy, notebook):
+    answer = notebook("def answer(d, key, x):\n    return x @ key.transpose(-2, -1) / d**0.5")
+    result = check_exercise(toy("scaled"), answer)
+    assert "Look at line 1: in which order does the exercise give the parameters?" in result.message
+    answer = notebook("def answer(x, key, d):\n    return d @ key.transpose(-2, -1) / x**0.5")
+    result = check_exercise(toy("scaled"), answer)
+    assert "Look at line 2: do `x` and `d` stand in each other's place, here and below?" in result.message
+    assert result.hints[-1] == "Line 2: `x` and `d` exchanged, here and below."
+
+
+def test_variants_are_run_on_the_case_as_it_is_called(toy, notebook):
+    """What a case is about can decide how the object is run."""
+    called = {"call": lambda obj, given: obj(*given.args) * (2 if "twice" in given.about else 1)}
+    cases = {"cases": lambda: [case(numbers(2, 3), 2.0, about="twice"), case(numbers(3, 2), 0.5, about="once")]}
+    answer = notebook("def answer(x, t):\n    return (x * t).softmax(dim=-1)")
+    result = check_exercise(toy("tempered", **called, **cases), answer)
+    assert result.lines == (2,)
+    assert "in `x * t`, is the operator the right one?" in result.message
 
 
 def test_an_error_keeps_its_explanation(toy, notebook):

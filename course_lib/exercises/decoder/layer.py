@@ -217,6 +217,16 @@ def _cross_attention_alone(layer, x, memory, tgt_mask, src_mask):
     return third(x, layer.feed_forward)
 
 
+def _feed_forward_without_sum(layer, x, memory, tgt_mask, src_mask):
+    """Around the network stands a norm alone."""
+    x = _no_feed_forward(layer, x, memory, tgt_mask, src_mask)
+    return _around(layer.residuals[2], x, layer.feed_forward, add=torch.zeros(()), drop=False)
+
+
+def _feed_forward_alone(layer, x, memory, tgt_mask, src_mask):
+    return layer.feed_forward(_no_feed_forward(layer, x, memory, tgt_mask, src_mask))
+
+
 def _always_causal(layer, x, memory, tgt_mask, src_mask):
     return DecoderLayer.forward(layer, x, memory, causal_mask(x.shape[1]), src_mask)
 
@@ -363,6 +373,18 @@ EXERCISE = Exercise(
             _with(_cross_attention_alone),
             "The cross-attention stands in no residual sum, without x and without a norm, so the words written so far "
             "are lost there. Call `residual(x, part)` for all three parts.",
+        ),
+        Mistake(
+            "feed-forward-without-a-sum",
+            _with(_feed_forward_without_sum),
+            "The residual sum around the feed-forward network is missing, and so is its dropout: what the attentions "
+            "wrote is lost there.",
+        ),
+        Mistake(
+            "feed-forward-outside-a-sum",
+            _with(_feed_forward_alone),
+            "The feed-forward network stands in no residual sum, without x and without a norm. Call "
+            "`residual(x, part)` for all three parts.",
         ),
         Mistake(
             "always-causal",

@@ -81,6 +81,13 @@ def _zeroed_columns(tgt, memory, src_mask, table, w_q, w_k, w_v):
     return x + (scores.softmax(dim=-2) * src_mask) @ (memory @ w_v), tgt[:, 1:]
 
 
+def _zeroed_after_the_softmax(tgt, memory, src_mask, table, w_q, w_k, w_v):
+    x = table[tgt[:, :-1]]
+    x = x + masked_softmax(x @ x.mT, causal_mask(x.shape[1])) @ x
+    scores = (x @ w_q) @ (memory @ w_k).mT / math.sqrt(w_q.shape[1])
+    return x + (scores.softmax(dim=-1) * src_mask) @ (memory @ w_v), tgt[:, 1:]
+
+
 def _self_attention(scores, values=lambda x, w_v: x):
     """The repaired listing with another self-attention."""
 
@@ -177,6 +184,12 @@ EXERCISE = Exercise(
             _zeroed_columns,
             "Three of four found, and pads have no weight now. But the target positions still compete for each source "
             "word: it is each *row* that sums to 1, over the source words.",
+        ),
+        Mistake(
+            "zeroed-after-the-softmax",
+            _zeroed_after_the_softmax,
+            "Three of four found, and pads have no weight now. But what remains in a row no longer sums to 1: the "
+            "mask must act before the softmax.",
         ),
         Mistake(
             "self-attention-scaled",

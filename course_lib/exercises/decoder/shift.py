@@ -81,6 +81,11 @@ def _begin_in_both(tgt):
     return tgt_in, tgt_in
 
 
+def _begin_and_end_in_the_target(tgt):
+    tgt_in, tgt_out = _begin_in_both(tgt)[0], F.pad(shift(tgt)[1], (1, 0), value=BOS)
+    return tgt_in, tgt_out[:, :-1]
+
+
 def _end_over_the_last_word(tgt):
     tgt_in, _tgt_out = shift(tgt)
     last = (tgt != PAD).sum(dim=1, keepdim=True) - 1
@@ -157,6 +162,12 @@ EXERCISE = Exercise(
             _begin_in_both,
             "Your target begins with BOS, like the input, so each position must write what it reads. BOS is read, and "
             "never written.",
+        ),
+        Mistake(
+            "begin-in-both-and-end",
+            _begin_and_end_in_the_target,
+            "Your target begins with BOS, like the input, so each position must write the word that it reads, and the "
+            "longest sentence has no EOS. The target begins with the first word.",
         ),
         Mistake(
             "input-and-target-exchanged",

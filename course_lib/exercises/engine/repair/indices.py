@@ -77,6 +77,21 @@ def new_axes(place: Place) -> Iterator[To]:
         yield To(located(ast.Subscript(node.value, index, node.ctx), node), _WHERE, more=more)
 
 
+@kind("rows", cost=1.3)
+def row_by_row(place: Place) -> Iterator[To]:
+    """Every row with an index of its own, in the place of all rows with all of the indices."""
+    node = place.node
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Tuple) or len(node.slice.elts) != 2:
+        return
+    rows, columns = node.slice.elts
+    seen = place.kind(columns)
+    is_all = isinstance(rows, ast.Slice) and rows.lower is rows.upper is rows.step is None
+    if is_all and seen is not None and seen.what == "tensor" and seen.axes == 1 and not seen.boolean:
+        pairs = located(ast.Tuple([fill("range(len(X))", node, X=columns), columns], ast.Load()), node)
+        asks = "{it} means each of these columns in *every* row: is that what is wanted?"
+        yield To(located(ast.Subscript(node.value, pairs, node.ctx), node), asks)
+
+
 @kind("bounds", cost=1.1)
 def ranges(place: Place) -> Iterator[To]:
     """The bounds of a range."""
@@ -158,4 +173,4 @@ def _other_words(text: str) -> Iterator[tuple[str, float]]:
             yield (f"{changed} -> {output.strip()}" if side == 0 else f"{inputs.strip()} -> {changed}"), 0.0
 
 
-INDICES = (slices, new_axes, ranges, off_by_one, letters)
+INDICES = (slices, new_axes, row_by_row, ranges, off_by_one, letters)

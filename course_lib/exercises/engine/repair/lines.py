@@ -1,8 +1,9 @@
 """Edits of whole statements: a result not kept, printed or not returned, a line in another place or too much."""
 
 import ast
+import inspect
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from course_lib.exercises.engine.repair.code import Part
 from course_lib.exercises.engine.repair.places import Around, Edit, fill, is_words, located, statements
@@ -13,20 +14,23 @@ _OTHERS = "does {it} write into a tensor that others still use?"
 _INDENT = "how far is {it} indented: does it belong to the block above?"
 
 
-def line_edits(part: Part, around: Around) -> Iterator[Edit]:
-    """All edits of statements in a definition."""
+def line_edits(part: Part, around: Around, reference: Callable) -> Iterator[Edit]:
+    """All edits of statements in a definition that should do what a reference does."""
     for owner in statements(part.tree):
         for field in ("body", "orelse"):
             body = getattr(owner, field, None)
             if isinstance(body, list) and body and isinstance(body[0], ast.stmt):
-                yield from _edits_of_body(_Body(part, around, owner, field, body))
+                yield from _edits_of_body(_Body(part, around, owner, field, body, reference))
 
 
 class _Body:
     """A list of statements, and ways to write an edit of it."""
 
-    def __init__(self, part: Part, around: Around, owner: ast.AST, field: str, body: list[ast.stmt]):
+    def __init__(
+        self, part: Part, around: Around, owner: ast.AST, field: str, body: list[ast.stmt], reference: Callable
+    ):
         self.part, self.around, self.owner, self.field, self.body = part, around, owner, field, body
+        self.reference = reference
 
     @property
     def unknown(self) -> list[str]:
@@ -223,10 +227,27 @@ def _without_return(b: _Body) -> Iterator[Edit]:
 
 def _parameters(b: _Body) -> Iterator[Edit]:
     args = b.owner.args
-    for a, c in itertools.combinations(range(len(args.args)), 2):
+    own = [arg.arg for arg in args.args]
+    in_order = own == _wanted(b)
+    for a, c in itertools.combinations(range(own[:1] == ["self"], len(own)), 2):
         swapped = list(args.args)
         swapped[a], swapped[c] = args.args[c], args.args[a]
-        first = b.owner
-        words = f"`def {first.name}({', '.join(arg.arg for arg in swapped)}):`"
-        asks = "in which order does the exercise give the parameters?"
-        yield b.edit("order", 2.0, asks, first, (args, "args", None, swapped), after=words)
+        slot = (args, "args", None, swapped)
+        if in_order:  # then it is the lines below that take one for the other
+            both = {own[a], own[c]}
+            asks = f"do `{own[a]}` and `{own[c]}` stand in each other's place, here and below?"
+            first = next((node for node in b.body if both & {getattr(n, "id", "") for n in ast.walk(node)}), b.owner)
+            yield b.edit("order", 2.0, asks, first, slot, after=f"`{own[a]}` and `{own[c]}` exchanged, here and below")
+        else:
+            words = f"`def {b.owner.name}({', '.join(arg.arg for arg in swapped)}):`"
+            asks = "in which order does the exercise give the parameters?"
+            yield b.edit("order", 2.0, asks, b.owner, slot, after=words)
+
+
+def _wanted(b: _Body) -> list[str]:
+    """The parameters of the reference, or of its method of the same name."""
+    of = b.reference if b.owner is b.part.tree else getattr(b.reference, b.owner.name, None)
+    try:
+        return list(inspect.signature(of).parameters)
+    except (TypeError, ValueError):
+        return []

@@ -80,7 +80,7 @@ class Search:
                 if self.variants.is_late:
                     return ()
                 if self._tries(edit, as_is):
-                    return (edit,)
+                    return () if simple and self._elsewhere_as_well(edit, found) else (edit,)
             edits += found
         alike = self._everywhere(edits)
         return alike if alike or simple or self.undefined else self._pairs(edits)
@@ -109,7 +109,7 @@ class Search:
             for kind in INDICES if place.is_target else (*VALUES, *INDICES, in_place, turned):
                 yield from kind.edits(place)
         for part in self.code.parts:
-            yield from line_edits(part, around)
+            yield from line_edits(part, around, self.variants.exercise.reference)
 
     def _steps(self, spots: list[Place]) -> Iterator[Edit]:
         for place in spots:
@@ -136,13 +136,21 @@ class Search:
                 yield from grafts.edits(place)
 
     def _answer_of(self, obj: object) -> object:
-        exercise = self.variants.exercise
-        return self.variants.answer(lambda *a, **k: exercise.run(obj, Case(a, k)), self.first).value
+        exercise, about = self.variants.exercise, self.variants.cases[self.first].about
+        return self.variants.answer(lambda *a, **k: exercise.run(obj, Case(a, k, about)), self.first).value
 
     def _order(self, edit: Edit) -> float:
         """Cheap edits first, and first those in the line where an error occurred, and in the object itself."""
         elsewhere = 0.0 if edit.part is self.code.parts[-1] else 0.3
         return edit.cost + elsewhere - 0.8 * (edit.line == self.error_line)
+
+    def _elsewhere_as_well(self, edit: Edit, others: list[Edit]) -> bool:
+        """Would the same change do in another line? Then neither line is the one that a known mistake is in."""
+        return edit.before is not None and any(
+            self._passes((other,), self.first)
+            for other in others
+            if other.line != edit.line and other.before is not None and other.signature == edit.signature
+        )
 
     # How it is tried
 

@@ -81,7 +81,7 @@ def constants(place: Place) -> Iterator[To]:
         if role and role != "part" and role not in _CUT:
             others = (-1, -2, 0, 1, 2, 3, -3)
         else:
-            others = dict.fromkeys((value - 1, value + 1, -value, 0, 1, -1, 2))
+            others = dict.fromkeys((value - 1, value + 1, -value, 0, 1, -1, 2, 2 * value))
         for other in others:
             if other != value:
                 yield To(_number(other, node), _asks_about(role), about, more=0.02 * abs(other - value))
@@ -213,7 +213,7 @@ def order(place: Place) -> Iterator[To]:
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
         yield To(located(ast.Compare(node.comparators[0], node.ops, [node.left]), node), asks, more=0.3)
     elif isinstance(node, ast.Call):
-        for args in _swaps(node.args):
+        for args in (*_swaps(node.args), *_exchanges(node.args)):
             yield To(located(ast.Call(node.func, args, node.keywords), node), asks)
         for values in _swaps([word.value for word in node.keywords]):
             words = [keyword(word.arg, value) for word, value in zip(node.keywords, values, strict=True)]
@@ -243,6 +243,36 @@ def order_of_steps(place: Place) -> Iterator[To]:
         yield from (To(outer(again(inner)), asks) for outer, inner in _calls(of))
 
 
+@kind("grouping", cost=1.2)
+def grouping(place: Place) -> Iterator[To]:
+    """Parentheses that are missing: a factor of the first term alone, a condition that chooses more than it should."""
+    node, asks = place.node, "in {it}, what belongs together, and are there parentheses around it?"
+    if isinstance(node, ast.BinOp):
+        spine: list[ast.BinOp] = [node]  # from the top down to the left
+        while isinstance(spine[-1].left, ast.BinOp):
+            spine.append(spine[-1].left)
+        for depth in range(1, len(spine)):
+            first = spine[depth]
+            rest = first.right
+            for outer in reversed(spine[:depth]):
+                rest = located(ast.BinOp(rest, outer.op, outer.right), node)
+            yield To(located(ast.BinOp(first.left, first.op, rest), node), asks)
+        if isinstance(node.right, ast.BinOp):
+            inner = located(ast.BinOp(node.left, node.op, node.right.left), node)
+            yield To(located(ast.BinOp(inner, node.right.op, node.right.right), node), asks, more=0.1)
+    elif isinstance(node, ast.IfExp):
+        asks = "in {it}, what does the condition choose between: is all of it meant?"
+        if isinstance(node.body, ast.BinOp):
+            chosen = located(ast.IfExp(node.test, node.body.right, node.orelse), node)
+            yield To(located(ast.BinOp(node.body.left, node.body.op, chosen), node), asks)
+        if isinstance(node.orelse, ast.BinOp):
+            chosen = located(ast.IfExp(node.test, node.body, node.orelse.left), node)
+            yield To(located(ast.BinOp(chosen, node.orelse.op, node.orelse.right), node), asks)
+    elif isinstance(node, ast.Compare) and isinstance(node.left, ast.UnaryOp):
+        compared = located(ast.Compare(node.left.operand, node.ops, node.comparators), node)
+        yield To(located(ast.UnaryOp(node.left.op, compared), node), asks)
+
+
 def _calls(node: ast.expr) -> Iterator[tuple[Callable[[ast.expr], ast.expr], ast.expr]]:
     """The same call of something else, and what it is a call of: the object of a method, or a first argument."""
     if not isinstance(node, ast.Call):
@@ -267,4 +297,18 @@ def _swaps(parts: list[ast.expr]) -> Iterator[list[ast.expr]]:
             yield swapped
 
 
-VALUES = (constants, fixed, signs, operators, comparisons, roots, order, order_of_steps)
+def _exchanges(args: list[ast.expr]) -> Iterator[list[ast.expr]]:
+    """Two variables in each other's place, of which one is given more than once: `f(y, x, x)` for `f(x, y, y)`."""
+    given = [arg.id for arg in args if isinstance(arg, ast.Name)]
+    for a, b in itertools.combinations(dict.fromkeys(given), 2):
+        if given.count(a) + given.count(b) > 2:
+            other = {a: b, b: a}
+            yield [
+                located(ast.Name(other[arg.id], ast.Load()), arg)
+                if isinstance(arg, ast.Name) and arg.id in other
+                else arg
+                for arg in args
+            ]
+
+
+VALUES = (constants, fixed, signs, operators, comparisons, roots, order, order_of_steps, grouping)
