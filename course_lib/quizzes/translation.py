@@ -145,7 +145,8 @@ QUESTIONS = [
     Question(
         id="translation.depth",
         text="The recurrent network beats the Transformer on sentences with two relative clauses, a kind that training "
-        "does not show. After 200 such examples both get about half of them. What does this say?",
+        "does not show. After 200 such examples the Transformer gets about half of them right, and the recurrent "
+        "network fewer. What does this say?",
         options=[
             Option("Transformers cannot nest clauses.", False, "After 200 examples it gets about half of them right."),
             Option(
