@@ -95,14 +95,18 @@ QUESTIONS = [
     ),
     Question(
         id="beam_search.whose_fault",
-        text="A translation is wrong. The model gives it a higher probability than the reference has. What do you "
-        "know?",
+        text="A translation is wrong. The model gives it a higher probability than it gives to any right one. What do "
+        "you know?",
         options=[
-            Option("It is a search error: a wider beam will help.", False, "The search found the more probable one."),
+            Option(
+                "It is a search error: a wider beam will help.",
+                False,
+                "A wider beam finds more probable sentences, and no right one is.",
+            ),
             Option(
                 "It is a model error, whatever else the search has missed.",
                 True,
-                "The model prefers a wrong sentence to the reference, and better search cannot change that.",
+                "The model prefers a wrong sentence to all right ones, and a better search cannot change that.",
             ),
             Option(
                 "Nothing: both may be to blame in equal parts.", False, "The comparison shows what the model likes."

@@ -121,7 +121,7 @@ QUESTIONS = [
         "an uninterrupted one. What was forgotten?",
         options=[
             Option(
-                "where in which epoch the data stood",
+                "the place in the training data",
                 True,
                 "The continued run begins its epoch anew, with batches that were seen already.",
             ),

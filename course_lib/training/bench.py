@@ -23,8 +23,8 @@ class Recipe:
     """One way to train: what the chapter's loop does, and what it leaves out.
 
     `warmup` is a share of all updates. At update `spoiled` the gradients are
-    multiplied by 10,000; with `forget`, Adam's averages are cleared right
-    after it.
+    multiplied by `factor`; with `forget`, Adam's averages are cleared right
+    after it, "both" or the one of the gradients ("mean").
 
     >>> Recipe(rate=0.01).optimizer
     'adam'
@@ -39,7 +39,8 @@ class Recipe:
     smoothing: float = 0.1
     norm_first: bool = True
     spoiled: int | None = None
-    forget: bool = False
+    factor: float = 1e4
+    forget: str = ""  # or "both", or "mean"
 
     def rate_at(self, update: int, updates: int) -> float:
         """The learning rate of an update, counted from 1."""
@@ -125,12 +126,13 @@ def train_once(recipe: Recipe, seed: int, updates: int = UPDATES, every: int = 2
     """Train the bench's model by a recipe, and measure it: all that depends on chance depends on `seed`.
 
     Gives the last measurements, the validation loss after `every` updates ("curve"), the training loss of each update
-    ("training"), and the share of updates whose gradient was clipped ("clipped").
+    ("training"), the share of updates whose gradient was clipped ("clipped"), and how far a typical weight moves in an
+    update ("moved"): the root of the mean square over all weights, averaged over the updates.
     """
     model = bench_model(seed, recipe.norm_first)
     optimizer = make_optimizer(model, recipe)
     stream = Batches(bench_pairs()[0], max_tokens=150, seed=seed).stream()
-    curve, training, clipped = [], [], 0
+    curve, training, clipped, moved = [], [], 0, 0.0
     for update in range(1, updates + 1):
         batch = next(stream)[1]
         loss = label_smoothed_loss(model(batch.src, batch.tgt_in), batch.tgt_out, recipe.smoothing)
@@ -138,14 +140,36 @@ def train_once(recipe: Recipe, seed: int, updates: int = UPDATES, every: int = 2
         loss.backward()
         if update == recipe.spoiled:
             for p in model.parameters():
-                p.grad *= 1e4
+                p.grad *= recipe.factor
         clipped += nn.utils.clip_grad_norm_(model.parameters(), recipe.clip).item() > recipe.clip
         for group in optimizer.param_groups:
             group["lr"] = recipe.rate_at(update, updates)
+        before = nn.utils.parameters_to_vector(model.parameters()).detach()
         optimizer.step()
-        if recipe.forget and update == recipe.spoiled:
-            optimizer.state.clear()
+        after = nn.utils.parameters_to_vector(model.parameters()).detach()
+        moved += (after - before).square().mean().sqrt().item()
+        if update == recipe.spoiled:
+            forget(optimizer, recipe.forget)
         training.append(loss.item())
         if update % every == 0:
             curve.append(measure(model)["loss"])
-    return {**measure(model), "curve": curve, "training": training, "clipped": clipped / updates}
+    found = {"curve": curve, "training": training, "clipped": clipped / updates, "moved": moved / updates}
+    return measure(model) | found
+
+
+def forget(optimizer: torch.optim.Optimizer, what: str) -> None:
+    """Clear "both" of Adam's averages, or the "mean" of the gradients alone; "" keeps them.
+
+    >>> weight = nn.Parameter(torch.zeros(1))
+    >>> adam = torch.optim.Adam([weight])
+    >>> weight.grad = torch.ones(1)
+    >>> adam.step()
+    >>> forget(adam, "mean")
+    >>> adam.state[weight]["exp_avg"].item(), adam.state[weight]["exp_avg_sq"].item() > 0
+    (0.0, True)
+    """
+    if what == "both":
+        optimizer.state.clear()
+    elif what == "mean":
+        for averages in optimizer.state.values():
+            averages["exp_avg"].zero_()
