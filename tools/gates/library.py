@@ -10,7 +10,7 @@ MODULE_LINES = 250  # a reader sees a module whole; ten percent more is forgiven
 BUILDING = (
     ("tokens", "reproducible", "markup", "files"),
     (
-        *("attention", "masks", "multi_head", "positional_encoding", "layer_norm", "probes"),
+        *("attention", "masks", "multi_head", "positional_encoding", "layer_norm", "attention_view", "probes"),
         *("bpe", "corpus", "batching", "bleu"),
     ),
     ("encoder", "decoder", "seq2seq", "image_attention"),
