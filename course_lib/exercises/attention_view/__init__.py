@@ -1,0 +1,1 @@
+"""Exercises of chapter 18, what the heads do."""
