@@ -111,9 +111,11 @@ def _two_late(weights, n_src, n_tgt, links):
     return torch.tensor([[(int(head[t]), t) in links for t in linked] for head in best]).float().mean(dim=-1)
 
 
-def _case(n_heads, n_tgt, n_src, pads, links, seed, about):
+def _case(n_heads, n_tgt, n_src, pads, links, seed, about, sure=0):
     scores = 2 * randn(n_heads, n_tgt + 1, n_src + 1 + pads, seed=seed)
     scores[..., n_src] += 0.7  # EOS gets some weight, in all heads
+    for src, tgt in links[:sure]:  # these partners get much, in all heads
+        scores[:, tgt, src] += 4
     weights = scores.softmax(dim=-1)
     return case(weights, n_src, n_tgt, links, about=about)
 
@@ -131,7 +133,7 @@ EXERCISE = Exercise(
         _case(5, 4, 6, 3, [(0, 0), (5, 1), (4, 1), (2, 3)], seed=3, about="a word with two partners, three pads"),
         _case(4, 7, 3, 1, [(0, 0), (2, 1), (1, 3), (1, 5), (0, 6)], seed=4, about="more target than source words"),
         _case(4, 3, 3, 0, [(1, 0), (0, 1), (2, 2)], seed=6, about="all sizes equal"),
-        _case(8, 6, 5, 4, [(0, 0), (4, 1), (3, 2), (1, 5)], seed=5, about="eight heads"),
+        _case(8, 6, 5, 4, [(0, 0), (4, 1), (3, 2), (1, 5)], seed=5, about="eight heads", sure=2),
     ],
     mistakes=(
         *_partly_repaired(),
