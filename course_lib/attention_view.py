@@ -1,13 +1,18 @@
 """What a head does: how sharp its rows are, whom it links, and what happens when its weights are changed."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from course_lib.batching import pad
+from course_lib.bpe import BPE
+from course_lib.corpus import Sentence
 from course_lib.multi_head import MultiHeadAttention, merge_heads, split_heads
+from course_lib.tokens import BOS, EOS
 
 Edit = Callable[[str, Tensor], Tensor]
 
@@ -97,3 +102,95 @@ def edit_attention(model: nn.Module, edit: Edit) -> Iterator[None]:
                 handle = module.register_forward_hook(listen(name))
                 stack.callback(handle.remove)
         yield
+
+
+@dataclass(frozen=True)
+class WordRows:
+    """One copy of its sentence for each target word.
+
+    In copy b, `row[b]` is where the first token of the word, `target[b]`, is
+    predicted. `words` gives the source word of each source token (-1 for EOS
+    and pads), and `gold` is True at the tokens of the word's partners.
+
+    >>> vocabulary = BPE.train(["a b", "c d"], n_merges=0)
+    >>> pair = Sentence(("a", "b"), ("c", "d"), alignment=((0, 1),))
+    >>> rows = word_rows([pair], vocabulary)
+    >>> rows.row.tolist(), rows.linked.tolist()
+    ([0, 1], [False, True])
+    """
+
+    src: Int[Tensor, "copies src_len"]
+    tgt_in: Int[Tensor, "copies tgt_len"]
+    target: Int[Tensor, " copies"]
+    row: Int[Tensor, " copies"]
+    words: Int[Tensor, "copies src_len"]
+    gold: Bool[Tensor, "copies src_len"]
+
+    @property
+    def linked(self) -> Bool[Tensor, " copies"]:
+        """Has the word a partner in the source?"""
+        return self.gold.any(dim=1)
+
+    def of(self, table: Tensor) -> Tensor:
+        """The one row of each copy: of weights, or of logits."""
+        copies = torch.arange(len(self.row))
+        return table[copies, :, self.row] if table.dim() == 4 else table[copies, self.row]
+
+    def edit(self, names: Collection[str], change: Callable[[Tensor], Tensor]) -> Edit:
+        """An edit of that one row of each copy, in these modules.
+
+        `change` gets and returns its weights, (copies, n_heads, k_len).
+        """
+
+        def edit(name: str, weights: Tensor) -> Tensor:
+            if name not in names:
+                return weights
+            edited = weights.clone()
+            edited[torch.arange(len(self.row)), :, self.row] = change(self.of(weights))
+            return edited
+
+        return edit
+
+
+def word_rows(pairs: Sequence[Sentence], vocabulary: BPE) -> WordRows:
+    """The rows of all words of these sentences, see `WordRows`.
+
+    >>> pair = Sentence(("a", "b"), ("c", "d"), alignment=((0, 1),))
+    >>> word_rows([pair], BPE.train(["a b", "c d"], n_merges=0)).gold.int()
+    tensor([[0, 0, 0],
+            [1, 0, 0]], dtype=torch.int32)
+    """
+    src, tgt_in, target, row, words, gold = [], [], [], [], [], []
+    for pair in pairs:
+        source = vocabulary.encode(pair.src_text)
+        written = vocabulary.encode(pair.tgt_text)
+        of_source = vocabulary.word_index(source)
+        first = vocabulary.word_index(written).index
+        for j in range(len(pair.tgt)):
+            src.append([*source, EOS])
+            tgt_in.append([BOS, *written])
+            row.append(first(j))
+            target.append(written[first(j)])
+            words.append([i + 1 for i in of_source])
+            gold.append([int((i, j) in pair.alignment) for i in of_source])
+    ids = pad(src)
+    words, gold = (_as_wide(table, ids.shape[1]) for table in (words, gold))
+    return WordRows(ids, pad(tgt_in), torch.tensor(target), torch.tensor(row), words - 1, gold.bool())
+
+
+def _as_wide(table: list[list[int]], width: int) -> Tensor:
+    return torch.tensor([line + [0] * (width - len(line)) for line in table])
+
+
+def sum_words(
+    weights: Float[Tensor, "copies *heads src_len"],
+    words: Int[Tensor, "copies src_len"],
+) -> Float[Tensor, "copies *heads src_words"]:
+    """Add up the weights of each source word; what goes to EOS is no word's.
+
+    >>> words = torch.tensor([[0, 0, 1, -1]])
+    >>> sum_words(torch.tensor([[0.25, 0.25, 0.125, 0.375]]), words)
+    tensor([[0.5000, 0.1250]])
+    """
+    table = torch.nn.functional.one_hot(words + 1)[..., 1:].to(weights)
+    return torch.einsum("b...s,bsw->b...w", weights, table)

@@ -6,14 +6,13 @@ Seed 0 is the stored translator; seeds 1 and 2 are trained as it was (two minute
 measurements are by teacher forcing on the test split. About twelve minutes.
 """
 
-from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
 
 import torch
 from torch import Tensor
 
-from course_lib.attention_view import cut_key, edit_attention
+from course_lib.attention_view import WordRows, cut_key, edit_attention, sum_words, word_rows
 from course_lib.batching import pad
 from course_lib.corpus import Sentence, course_corpus, tagged
 from course_lib.probes import record_attention
@@ -31,85 +30,13 @@ OWN = "decoder.layers.0.self_attention"
 TAGS = ("simple", "because", "coordination")
 
 
-@dataclass
-class Rows:
-    """One copy of a sentence for each target word: `row` is where the word's first token is predicted.
-
-    `words` gives the source word of each source token (-1: EOS or pad), `gold` the tokens of the word's partners.
-    """
-
-    src: Tensor
-    tgt_in: Tensor
-    target: Tensor
-    row: Tensor
-    words: Tensor
-    gold: Tensor
-
-    @property
-    def linked(self) -> Tensor:
-        return self.gold.any(dim=1)
-
-    @property
-    def copy(self) -> Tensor:
-        return torch.arange(len(self.row))
-
-    def of(self, weights: Tensor) -> Tensor:
-        """The one row of each copy, (copies, n_heads, src_len)."""
-        return weights[self.copy, :, self.row]
-
-
-def rows_of(pairs: list[Sentence], vocabulary) -> Rows:
-    """The copies of all sentences in one batch."""
-    src, tgt_in, target, row, words, gold = [], [], [], [], [], []
-    for pair in pairs:
-        s, t = vocabulary.encode(pair.src_text), vocabulary.encode(pair.tgt_text)
-        of_src, of_tgt = vocabulary.word_index(s), vocabulary.word_index(t)
-        for j in range(len(pair.tgt)):
-            partners = {i for i, other in pair.alignment if other == j}
-            src.append([*s, EOS])
-            tgt_in.append([BOS, *t])
-            row.append(of_tgt.index(j))
-            target.append(t[row[-1]])
-            words.append([w + 1 for w in of_src])
-            gold.append([int(w in partners) for w in of_src])
-    src = pad(src)
-    words, gold = (wide(table, src.shape[1]) for table in (words, gold))
-    return Rows(src, pad(tgt_in), torch.tensor(target), torch.tensor(row), words - 1, gold.bool())
-
-
-def wide(table: list[list[int]], width: int) -> Tensor:
-    """Lists of numbers as one tensor, filled with zeros."""
-    return torch.tensor([[*line, *[0] * (width - len(line))] for line in table])
-
-
-def of_words(weights: Tensor, words: Tensor) -> Tensor:
-    """Weights of source tokens (…, src_len) added up to words; EOS belongs to none."""
-    table = torch.nn.functional.one_hot(words + 1)[..., 1:].to(weights)
-    if weights.dim() == 3:
-        table = table[:, None]
-    return (weights[..., None, :] @ table)[..., 0, :]
-
-
 @torch.no_grad()
-def predicted(transformer: Transformer, rows: Rows, edit=lambda name, weights: weights) -> Tensor:
+def predicted(transformer: Transformer, rows: WordRows, edit=lambda name, weights: weights) -> Tensor:
     with edit_attention(transformer, edit):
-        return transformer(rows.src, rows.tgt_in)[rows.copy, rows.row].argmax(dim=-1)
+        return rows.of(transformer(rows.src, rows.tgt_in)).argmax(dim=-1)
 
 
-def in_the_row(rows: Rows, names: list[str], change):
-    """An edit of one row of each copy: `change` gets (copies, n_heads, src_len)."""
-
-    def edit(name: str, weights: Tensor) -> Tensor:
-        if name not in names:
-            return weights
-        weights = weights.clone()
-        weights[rows.copy, :, rows.row] = change(rows.of(weights))
-        return weights
-
-    return edit
-
-
-def permuted(rows: Rows, seed: int = 0):
+def permuted(rows: WordRows, seed: int = 0):
     """Each head's weights in an order of its own; pads stay where they are."""
     lengths = (rows.src != PAD).sum(dim=1).tolist()
     generator = torch.Generator().manual_seed(seed)
@@ -134,27 +61,27 @@ def without(tokens: Tensor):
     return change
 
 
-def weights_of(transformer: Transformer, rows: Rows) -> dict[str, Tensor]:
+def weights_of(transformer: Transformer, rows: WordRows) -> dict[str, Tensor]:
     with torch.no_grad(), record_attention(transformer) as recorded:
         transformer(rows.src, rows.tgt_in)
     return {name: rows.of(recorded[name]) for name in CROSS}
 
 
-def hits(rows: Rows, scores: Tensor) -> float:
+def hits(rows: WordRows, scores: Tensor) -> float:
     """The share of linked words whose largest word score (copies, words) belongs to a partner."""
     best = rows.words == scores.argmax(dim=-1)[:, None]
     return float((best & rows.gold).any(dim=1)[rows.linked].float().mean())
 
 
-def gradient_norms(transformer: Transformer, rows: Rows) -> Tensor:
+def gradient_norms(transformer: Transformer, rows: WordRows) -> Tensor:
     """|d log p(target) / d embedding| of each source token, (copies, src_len)."""
     found = []
     embedding = transformer.src_embedding.register_forward_hook(lambda m, i, output: found.append(output))
     try:
-        logits = transformer(rows.src, rows.tgt_in)[rows.copy, rows.row]
+        logits = rows.of(transformer(rows.src, rows.tgt_in))
     finally:
         embedding.remove()
-    log_probs = logits.log_softmax(dim=-1)[rows.copy, rows.target]
+    log_probs = logits.log_softmax(dim=-1).gather(1, rows.target[:, None])
     return torch.autograd.grad(log_probs.sum(), found[0])[0].norm(dim=-1)  # the source is embedded first
 
 
@@ -169,19 +96,19 @@ def tau(first: Tensor, second: Tensor, words: Tensor) -> float:
     return sum(found) / len(found)
 
 
-def rates(transformer: Transformer, rows: Rows, change, names: list[str]) -> list[float]:
+def rates(transformer: Transformer, rows: WordRows, change, names: list[str]) -> list[float]:
     """Flips among the rows that were right: of words with a partner, and without."""
     before = predicted(transformer, rows)
-    moved = predicted(transformer, rows, in_the_row(rows, names, change)) != before
+    moved = predicted(transformer, rows, rows.edit(names, change)) != before
     right = before == rows.target
     return [round(float(moved[right & part].float().mean()), 3) for part in (rows.linked, ~rows.linked)]
 
 
-def look_and_use(transformer: Transformer, rows: Rows, seed: int) -> dict:
+def look_and_use(transformer: Transformer, rows: WordRows, seed: int) -> dict:
     """The maps of both layers against gold and gradient, and what interventions in one row do."""
     weights = weights_of(transformer, rows)
-    gradient = of_words(gradient_norms(transformer, rows), rows.words)
-    maps = {name: of_words(weights[name], rows.words) for name in CROSS}
+    gradient = sum_words(gradient_norms(transformer, rows), rows.words)
+    maps = {name: sum_words(weights[name], rows.words) for name in CROSS}
     layers = []
     for name in CROSS:
         mean = maps[name].mean(dim=1)
@@ -322,18 +249,18 @@ def main(updates: int = UPDATES, seeds: tuple[int, ...] = SEEDS, sentences: int 
         translator.model.eval()
         make_reproducible(seed)
         groups = {tag: tagged(test, tag)[:sentences] for tag in TAGS}
-        row = {"seed": seed, **look_and_use(translator.model, rows_of(test[:sentences], translator.vocabulary), seed)}
+        row = {"seed": seed, **look_and_use(translator.model, word_rows(test[:sentences], translator.vocabulary), seed)}
         row["heads"] = every_head(translator, groups)
         row["clause"] = clause_heads(translator, two[: sentences // 2])
         torch.manual_seed(seed)
         untrained = Transformer(translator.model.config).eval()
-        rows = rows_of(test[:sentences], translator.vocabulary)
+        rows = word_rows(test[:sentences], translator.vocabulary)
         floor = weights_of(untrained, rows)
-        row["untrained"] = [round(hits(rows, of_words(floor[name], rows.words).mean(dim=1)), 3) for name in CROSS]
+        row["untrained"] = [round(hits(rows, sum_words(floor[name], rows.words).mean(dim=1)), 3) for name in CROSS]
         measured.append(row)
         # Words are the same for all vocabularies, so the maps of two models can be compared.
         known = weights_of(translator.model, rows)
-        maps.append((of_words(known[CROSS[1]].mean(dim=1), rows.words), rows.words))
+        maps.append((sum_words(known[CROSS[1]].mean(dim=1), rows.words), rows.words))
         print(row)
     between = [round(tau(a[0], b[0], a[1]), 3) for a, b in pairwise(maps)]
     store(__file__, list(seeds), folder, sentences=sentences, tau_between_models=between, rows=measured)
