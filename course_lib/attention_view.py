@@ -171,15 +171,10 @@ def word_rows(pairs: Sequence[Sentence], vocabulary: BPE) -> WordRows:
             tgt_in.append([BOS, *written])
             row.append(first(j))
             target.append(written[first(j)])
-            words.append([i + 1 for i in of_source])
-            gold.append([int((i, j) in pair.alignment) for i in of_source])
-    ids = pad(src)
-    words, gold = (_as_wide(table, ids.shape[1]) for table in (words, gold))
-    return WordRows(ids, pad(tgt_in), torch.tensor(target), torch.tensor(row), words - 1, gold.bool())
-
-
-def _as_wide(table: list[list[int]], width: int) -> Tensor:
-    return torch.tensor([line + [0] * (width - len(line)) for line in table])
+            words.append([*(i + 1 for i in of_source), 0])
+            gold.append([*(int((i, j) in pair.alignment) for i in of_source), 0])
+    target, row = torch.tensor(target), torch.tensor(row)
+    return WordRows(pad(src), pad(tgt_in), target, row, pad(words) - 1, pad(gold).bool())
 
 
 def sum_words(
