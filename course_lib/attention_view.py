@@ -44,9 +44,9 @@ def head_alignment(
     `links` holds pairs (source word, target word). A target word may have
     several partners, and one without any does not count.
 
-    >>> weights = torch.tensor([[[0.9, 0.1], [0.6, 0.4]], [[0.9, 0.1], [0.2, 0.8]]])
+    >>> weights = torch.tensor([[0.9, 0.1], [0.6, 0.4]])
     >>> head_alignment(weights, [(0, 0), (1, 1)])
-    tensor([0.5000, 1.0000])
+    tensor(0.5000)
     """
     gold = torch.zeros(weights.shape[-2:], dtype=torch.bool)
     for src, tgt in links:

@@ -13,8 +13,8 @@ SAME = OUTPUTS["½ 0 0 ½"]
 QUESTIONS = [
     Question(
         id="attention_view.guess_layers",
-        text="In one row, we exchange the weights of layer 0 at random and see how many words change, then the same for "
-        "layer 1. Both maps follow the gold links, with .87 and .94. What do you expect?",
+        text="In one row, we exchange the weights of layer 0 at random and see how many words change, then the same "
+        "for layer 1. Both maps follow the gold links, with .87 and .94. What do you expect?",
         guess=True,
         options=[
             Option("about the same in both", False, "That is what the two pictures suggest. Run it."),
@@ -27,8 +27,8 @@ QUESTIONS = [
     ),
     Question(
         id="attention_view.guess_one_hot",
-        text="Each head of both layers keeps its largest weight alone, as 1, and the others become 0. In how many of the "
-        "linked words does the prediction change?",
+        text="Each head of both layers keeps its largest weight alone, as 1, and the others become 0. In how many of "
+        "the linked words does the prediction change?",
         guess=True,
         options=[
             Option("in fewer than one in fifty", True, "What the small weights carry is hardly used here."),
@@ -38,8 +38,8 @@ QUESTIONS = [
     ),
     Question(
         id="attention_view.guess_cut",
-        text="Of 48 heads we silence one at a time. The most expensive one ruins nearly all sentences with *because* or "
-        "*and*. What does it do to simple sentences?",
+        text="Of 48 heads we silence one at a time. The most expensive one ruins nearly all sentences with *because* "
+        "or *and*. What does it do to simple sentences?",
         guess=True,
         options=[
             Option("it ruins about half of them", False, "They have no second clause, so there is nothing to confuse."),
