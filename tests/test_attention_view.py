@@ -42,7 +42,7 @@ def test_the_hooks_are_gone_after_an_error(transformer, ids):
     def fails(name, weights):
         raise RuntimeError(name)
 
-    with pytest.raises(RuntimeError, match="encoder.layers.0"), edit_attention(transformer, fails):
+    with pytest.raises(RuntimeError, match=r"encoder\.layers\.0"), edit_attention(transformer, fails):
         transformer(*ids)
     transformer(*ids)
 
