@@ -14,7 +14,7 @@ QUESTIONS = [
     Question(
         id="attention_view.guess_layers",
         text="In one row, we exchange the weights of layer 0 at random and see how many words change, then the same "
-        "for layer 1. Both maps follow the gold links, with .87 and .94. What do you expect?",
+        "for layer 1. Both maps point to the right word in about nine of ten cases. What do you expect?",
         guess=True,
         options=[
             Option("about the same in both", False, "That is what the two pictures suggest. Run it."),
