@@ -36,6 +36,18 @@ def predicted(transformer: Transformer, rows: WordRows, edit=lambda name, weight
         return rows.of(transformer(rows.src, rows.tgt_in)).argmax(dim=-1)
 
 
+def one_wrong(rows: WordRows, seed: int = 0):
+    """All the weight of each head on one source token, drawn from those that were not its favorite."""
+    real, generator = (rows.src != PAD)[:, None], torch.Generator().manual_seed(seed)
+
+    def change(weights: Tensor) -> Tensor:
+        noise = torch.rand(weights.shape, generator=generator).masked_fill(~real, -1.0)
+        noise = noise.scatter(-1, weights.argmax(dim=-1, keepdim=True), -1.0)
+        return torch.nn.functional.one_hot(noise.argmax(dim=-1), weights.shape[-1]).to(weights)
+
+    return change
+
+
 def permuted(rows: WordRows, seed: int = 0):
     """Each head's weights in an order of its own; pads stay where they are."""
     lengths = (rows.src != PAD).sum(dim=1).tolist()
@@ -118,6 +130,7 @@ def look_and_use(transformer: Transformer, rows: WordRows, seed: int) -> dict:
                 "heads": [round(hits(rows, maps[name][:, h]), 3) for h in range(maps[name].shape[1])],
                 "tau_gradient": round(tau(mean, gradient, rows.words), 3),
                 "permute": rates(transformer, rows, permuted(rows), [name]),
+                "one wrong token": rates(transformer, rows, one_wrong(rows), [name]),
             }
         )
     best = maps[CROSS[1]].mean(dim=1).argmax(dim=-1)
@@ -136,6 +149,7 @@ def look_and_use(transformer: Transformer, rows: WordRows, seed: int) -> dict:
         "hide a random other word": without(other),
         "permute": permuted(rows),
         "uniform": lambda w: flat.expand_as(w),
+        "look at nothing": torch.zeros_like,
         "one-hot": lambda w: torch.nn.functional.one_hot(w.argmax(dim=-1), w.shape[-1]).to(w),
     }
     return {
