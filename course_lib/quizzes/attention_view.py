@@ -79,6 +79,29 @@ QUESTIONS = [
         ],
     ),
     Question(
+        id="attention_view.fair_control",
+        text="You hide the word with the largest weight, and most predictions change. Somebody objects that any large "
+        "change would disturb the model. Which control answers this best?",
+        options=[
+            Option(
+                "hide another word, drawn at random",
+                False,
+                "Most words have hardly any weight, so this moves next to nothing.",
+            ),
+            Option(
+                "move as much weight at words that should not matter",
+                True,
+                "Then the size of the change is the same, and only its place differs.",
+            ),
+            Option(
+                "hide the same word in a model with random weights",
+                False,
+                "Such a model predicts nothing that could become wrong.",
+            ),
+            Option("repeat it with another seed", False, "The objection holds for each seed."),
+        ],
+    ),
+    Question(
         id="attention_view.identity",
         text="You write a tool that replaces attention weights. With an edit that returns the weights as they are, the "
         "logits move by 0.8. What do you conclude?",
