@@ -115,7 +115,7 @@ QUESTIONS = [
                 "That is rounding and harmless.", False, "Rounding would show in the sixth digit, not in the first."
             ),
             Option(
-                "The tool computes something else than the model does",
+                "The tool computes something else than the model does.",
                 True,
                 "Repair it first: whatever it measures would be its own error, for instance dropout left on.",
             ),
@@ -177,7 +177,7 @@ QUESTIONS = [
         options=[
             Option("Its head 5 does this.", False, "The number of the head is an accident of the seed."),
             Option(
-                "Probably it looks back too, in one or several heads",
+                "Probably it looks back too, in one or several heads.",
                 True,
                 "The function came back in each seed. Its place, and how many heads share it, did not.",
             ),
