@@ -28,12 +28,16 @@ QUESTIONS = [
         text="The same model, the same 500 sentences. What happens to the loss when more stand in a batch?",
         guess=True,
         options=[
-            Option("it falls", True, "More sentences a batch mean more pads, and this model writes pads for free."),
+            Option(
+                "it falls",
+                True,
+                "With more sentences in a batch there are more pads, and a pad costs this model nothing.",
+            ),
             Option("it rises", False, "It would, if the model had never learned to write pads."),
             Option(
                 "it stays the same, as the model and the text do",
                 False,
-                "The sum over real tokens does stay the same. But it is divided by the number of all positions.",
+                "The sum over the real tokens does stay the same, but it is divided by the number of all positions.",
             ),
             Option(
                 "it goes up and down by chance",
@@ -44,18 +48,20 @@ QUESTIONS = [
     ),
     Question(
         id="batching.guess_share",
-        text="Targets have 16 tokens on average, most of them between 10 and 23. How much of a random batch of 64 is "
-        "padding?",
+        text="Targets have 16.5 tokens on average, and most of them have between 10 and 23. How much of a random "
+        "batch of 64 is padding?",
         guess=True,
         options=[
-            Option("about a half", True, "One of 64 sentences is nearly always twice as long as the average."),
+            Option("about a half", True, "The longest of 64 sentences is about twice as long as the average."),
             Option("about a tenth", False, "That is what sorting by length can reach."),
             Option(
                 "about a quarter",
                 False,
-                "That would need a longest sentence of 21 or 22 tokens. Among 64 there is nearly always a longer one.",
+                "Then the longest sentence would have 22 tokens. Among 64 there is nearly always a longer one.",
             ),
-            Option("about three quarters", False, "The longest sentence is not four times as long as the average."),
+            Option(
+                "about three quarters", False, "Then the longest sentence would be four times as long as the average."
+            ),
         ],
     ),
     Question(
@@ -66,7 +72,11 @@ QUESTIONS = [
         options=[
             Option("the short ones", True, "They come first in each epoch, so they were seen longest ago."),
             Option("the long ones", False, "They come last in each epoch, so they were seen most recently."),
-            Option("the middle ones", False, "Half of the epoch has passed since they were seen, and not a whole one."),
+            Option(
+                "the middle ones",
+                False,
+                "Half an epoch has passed since they were seen, but for the short ones nearly a whole one.",
+            ),
             Option("none: it is about equal on all", False, "The order leaves a clear trace in the three thirds."),
         ],
     ),
@@ -77,7 +87,7 @@ QUESTIONS = [
             Option(
                 _bits(_per_token()),
                 True,
-                "20 bits in all, over 8 tokens. No other way of counting is a property of the text alone.",
+                "20 bits in all, over 8 tokens: every token counts alike, and no pad counts.",
             ),
             Option(
                 _bits(_of_means()),
@@ -88,33 +98,33 @@ QUESTIONS = [
             Option(
                 _bits(_all_positions()), False, "That divides by 12 positions, of which 4 are pads that cost nothing."
             ),
-            Option("10 bits", False, "That is the loss per sentence."),
+            Option("10 bits", False, "That is the loss per sentence: 20 bits over 2 sentences."),
         ],
     ),
     Question(
         id="batching.other_rows",
-        text="A colleague evaluates your model with 8 sentences a batch instead of 64 and gets 2.4 instead of 1.7. No "
-        "weight has changed. What do you ask first?",
+        text="A script evaluates a model after `model.eval()`. With 64 sentences in a batch it reports a loss of 1.7, "
+        "and with 8 it reports 2.4 for the same model and the same sentences. What do you look at first?",
         options=[
             Option(
                 "whether pads are part of the mean",
                 True,
-                "A loss over real tokens cannot depend on the batches. A loss over pads does, by this much.",
+                "A loss over real tokens hardly depends on the batches. A loss over all positions does, by this much.",
             ),
             Option(
                 "whether dropout was still on",
                 False,
-                "Dropout would raise both of the losses, whatever the number of rows.",
+                "`model.eval()` turns it off, and dropout does not care how many rows there are.",
             ),
             Option(
                 "whether the sentences were sorted by their length",
                 False,
-                "Sorting only changes the number of pads.",
+                "Sorting changes the number of pads, and this matters only if pads are counted.",
             ),
             Option(
                 "whether 8 sentences are too few for a stable mean",
                 False,
-                "Both of you average over the same tokens.",
+                "The mean goes over the same sentences both times, however few stand in one batch.",
             ),
         ],
     ),
@@ -140,12 +150,12 @@ QUESTIONS = [
             Option(
                 "put sentences of similar length together",
                 True,
-                "Alone or among long ones, the long sentence makes nobody else wait.",
+                "Alone or among other long ones, the long sentence makes no short one longer.",
             ),
             Option(
                 "mask the pads in every layer",
                 False,
-                "The positions are computed all the same.",
+                "The positions are still computed.",
             ),
             Option(
                 "leave the pads out of the loss",
@@ -153,24 +163,27 @@ QUESTIONS = [
                 "The layers still run over every position.",
             ),
             Option(
-                "cut all sentences to 8 tokens", False, "This saves most, and loses 192 tokens and the sentence's end."
+                "cut all sentences to 8 tokens",
+                False,
+                "This saves most, but it loses 192 tokens and the end of the sentence.",
             ),
         ],
     ),
     Question(
         id="batching.never_stops",
-        text="A translator never stops. Its targets were padded first, and EOS was appended to the padded rows. What "
-        "has it learned?",
+        text="A translator does not stop. Its targets were padded first, and then EOS was appended to the padded rows. "
+        "What has it learned?",
         options=[
             Option(
                 "that EOS follows pads",
                 True,
-                "A pad stood behind the last word of most sentences, and the loss leaves pads out.",
+                "In most rows a pad stood behind the last word, and EOS behind the last pad. The loss leaves "
+                "pads out, so the model has never learned what follows the last word.",
             ),
             Option(
                 "that every sentence is as long as the longest",
                 False,
-                "It does not see how long the others are, only which token follows which.",
+                "It sees which token follows which, but not how long the other sentences of its batch are.",
             ),
             Option(
                 "nothing, because EOS is left out of the loss",

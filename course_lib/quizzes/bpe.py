@@ -56,7 +56,7 @@ QUESTIONS = [
             Option(
                 "fewer than with 300 merges, but some of them",
                 False,
-                "The trend goes this way, and to its very end.",
+                "More merges do mean fewer names, but with all merges there is not one left.",
             ),
             Option(
                 "about as many as with 300 merges, because the pieces are there",
@@ -79,7 +79,7 @@ QUESTIONS = [
             Option(
                 f"{2 * _saved()}",
                 False,
-                "At each place two symbols go, but their joined symbol comes: one is saved.",
+                "At each place two symbols are replaced by one, so only one is saved.",
             ),
             Option("2", False, "The pair stands in two words, but these words occur 6 and 3 times."),
             Option("1", False, "The vocabulary grows by 1. The corpus shrinks at every place where the pair stands."),
@@ -92,9 +92,13 @@ QUESTIONS = [
             Option(
                 _cut(apply_merges("abc", RANKED)),
                 True,
-                "b + c</w> was learned first, so it is applied first. Then no b is left for the second merge.",
+                "b + c</w> was learned first, so it is applied first. After that no b is left for the second merge.",
             ),
-            Option("ab | c</w>", False, "This begins at the left. The rank of a merge decides, not its place."),
+            Option(
+                "ab | c</w>",
+                False,
+                "This begins at the left of the word. The rank of a merge decides, not where its pair stands.",
+            ),
             Option("abc</w>", False, "That would need a third merge, which joins a and bc</w>."),
             Option("a | b | c</w>", False, "The first merge fits: b and c</w> are neighbors."),
         ],
@@ -145,7 +149,7 @@ QUESTIONS = [
             Option(
                 "Model B, because words carry more meaning.",
                 False,
-                "It may be B, but one has to add up the losses.",
+                "It may be B, but only the sum over the tokens of a sentence can tell.",
             ),
             Option(
                 "Model A, because it has the smaller vocabulary, and fewer choices mean less uncertainty.",
@@ -168,7 +172,7 @@ QUESTIONS = [
             Option(
                 "The text has characters that the tokenizer has never seen.",
                 False,
-                "These become bytes and would spoil their own words only.",
+                "They become bytes, which would spoil only their own words.",
             ),
             Option(
                 "The merges were applied to sentences in another order.",
@@ -201,12 +205,12 @@ QUESTIONS = [
             Option(
                 "remove the mark at the end of each word",
                 False,
-                "There is one mark for each word, and words are not thirteen times as many.",
+                "There is one mark for each word, and the file has no more words than usual.",
             ),
             Option(
                 "replace unknown characters by <unk>",
                 False,
-                "The count falls, but all letters are unknown, so no text is left.",
+                "The count would fall, but all the letters are unknown, so no text would be left.",
             ),
         ],
     ),
@@ -253,7 +257,7 @@ QUESTIONS = [
             Option(
                 "One of them counted pairs in another order of the sentences.",
                 False,
-                "A sum does not depend on the order. The order can matter only where counts are equal.",
+                "A sum does not depend on the order of its terms. Order can matter only where two counts are equal.",
             ),
             Option(
                 "One of them stopped later, so that its first merges had more time to change.",
@@ -269,8 +273,8 @@ QUESTIONS = [
             Option(
                 "They were only steps toward longer tokens.",
                 True,
-                "The character 생 is needed to make 학생, and then every 생 of the text is part of a longer token. "
-                "As an input, its embedding never gets a gradient.",
+                "The character 생 is needed to make 학생 (student), and then every 생 of the text is part of a longer "
+                "token. As an input, its embedding never gets a gradient.",
             ),
             Option(
                 "They come from words of the test text.",
