@@ -92,12 +92,12 @@ QUESTIONS = [
             Option(
                 _cut(apply_merges("abc", RANKED)),
                 True,
-                "b + c</w> was learned first, so it is applied first. After that no b is left for the second merge.",
+                "b + c</w> was learned first, so it is applied first. Then no b is left for the second merge.",
             ),
             Option(
                 "ab | c</w>",
                 False,
-                "This begins at the left of the word. The rank of a merge decides, not where its pair stands.",
+                "This begins at the left. The rank of a merge decides, not its place.",
             ),
             Option("abc</w>", False, "That would need a third merge, which joins a and bc</w>."),
             Option("a | b | c</w>", False, "The first merge fits: b and c</w> are neighbors."),
