@@ -114,7 +114,7 @@ QUESTIONS = [
             Option(
                 "whether dropout was still on",
                 False,
-                "`model.eval()` turns it off, and dropout does not care how many rows there are.",
+                "`model.eval()` turns it off.",
             ),
             Option(
                 "whether the sentences were sorted by their length",
@@ -124,7 +124,7 @@ QUESTIONS = [
             Option(
                 "whether 8 sentences are too few for a stable mean",
                 False,
-                "The mean goes over the same sentences both times, however few stand in one batch.",
+                "Both means go over the same sentences.",
             ),
         ],
     ),
