@@ -36,10 +36,10 @@ def positions(answer: object) -> list[list[int]] | str:
     if isinstance(answer, Tensor) or hasattr(answer, "tolist"):
         answer = answer.tolist()
     if not isinstance(answer, Sequence) or isinstance(answer, str):
-        return f"no list of lists of positions, but {type(answer).__name__}"
+        return f"no list of lists of numbers, but {type(answer).__name__}"
     groups = [group.tolist() if hasattr(group, "tolist") else group for group in answer]
     if not all(isinstance(group, Sequence) and not isinstance(group, str) for group in groups):
-        return "no list of lists of positions"
+        return "no list of lists of numbers"
     if not all(isinstance(i, Integral) and not isinstance(i, bool) for group in groups for i in group):
         return "something in the lists is no whole number"
     return [[int(i) for i in group] for group in groups]
@@ -49,10 +49,10 @@ def complete(groups: list[list[int]], n: int) -> str:
     """What is wrong with the positions 0 … n − 1 in these groups, or nothing."""
     found = sorted(i for group in groups for i in group)
     if len(set(found)) < len(found):
-        return "some position stands there twice"
+        return "some sentence stands there twice"
     if not set(found) <= set(range(n)):
-        return f"some number is no position from 0 to {n - 1}"
-    return "" if len(found) == n else "some positions are missing"
+        return f"some number does not lie between 0 and {n - 1}"
+    return "" if len(found) == n else "some sentences are missing"
 
 
 def as_lengths(obj: Callable, given: Case) -> object:

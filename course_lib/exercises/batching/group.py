@@ -6,7 +6,7 @@ from course_lib.exercises.engine import Convention, Exercise, Mistake, case
 
 
 def group(lengths, max_tokens):
-    """Positions in groups, from short sentences to long ones; rows × longest is at most `max_tokens` in each group.
+    """Numbers of sentences in groups, from short ones to long ones; rows × longest is at most `max_tokens` in each.
 
     >>> group([3, 9, 4, 3, 9], max_tokens=12)
     [[0, 3, 2], [1], [4]]
@@ -75,8 +75,8 @@ def _with(order=lambda lengths: sorted(range(len(lengths)), key=lengths.__getite
 
 EXERCISE = Exercise(
     title="Buckets of similar length",
-    task="Return a list of groups of positions 0, 1, …: take the sentences from short to long, and begin a new group "
-    "when rows × longest would exceed `max_tokens`. No sentence is longer than that. Ties may come in any order.",
+    task="Return a list of groups of sentences, given by their numbers 0, 1, …: go from short to long, and begin a new "
+    "group when rows × longest would exceed `max_tokens`. No sentence is longer than that. Ties may come in any order.",
     reference=group,
     call=as_lengths,
     cases=lambda: [
@@ -97,7 +97,7 @@ EXERCISE = Exercise(
         Mistake(
             "not-sorted",
             _with(order=lambda lengths: range(len(lengths))),
-            "The sentences come in their old order, so short and long ones meet. Sort the positions by length first.",
+            "The sentences come in their old order, so short and long ones meet. Sort their numbers by length first.",
         ),
         Convention(
             "long-to-short",
@@ -156,7 +156,19 @@ EXERCISE = Exercise(
         Mistake(
             "lengths-returned",
             lambda lengths, max_tokens: [[lengths[i] for i in found] for found in group(lengths, max_tokens)],
-            "Your groups hold lengths. Return the *positions* of the sentences, 0, 1, …, so that one can find them.",
+            "Your groups hold lengths. Return the *numbers* of the sentences, 0, 1, …, so that one can find them.",
+        ),
+        Mistake(
+            "numbers-in-the-sorted-list",
+            lambda lengths, max_tokens: group(sorted(lengths), max_tokens),
+            "Your numbers count the sentences in their sorted order, so they lead to other sentences. Sort the numbers "
+            "by length instead of the lengths.",
+        ),
+        Mistake(
+            "found-by-their-length",
+            lambda lengths, max_tokens: [[lengths.index(lengths[i]) for i in g] for g in group(lengths, max_tokens)],
+            "Of equally long sentences, one stands there several times and the others never: `lengths.index` finds the "
+            "first of them each time. Sort the numbers by length instead of the lengths.",
         ),
         Mistake(
             "one-sentence-each",
@@ -166,8 +178,8 @@ EXERCISE = Exercise(
     ),
     hints=(
         "Do it by hand for the lengths 3, 3, 4, 9, 9 and a budget of 12. When does a new group begin?",
-        "Go through the positions, sorted by length. With the new sentence, a group has one more row, and because of "
-        "the sorting, the new sentence is its longest.",
+        "Go through the sentences' numbers, sorted by length. With the new sentence, a group has one more row, and "
+        "because of the sorting, the new sentence is its longest.",
         "`if (len(groups[-1]) + 1) * lengths[i] > max_tokens: groups.append([])`, and then `groups[-1].append(i)`.",
     ),
     alternatives=(with_a_current_group, as_a_generator, with_slices, from_the_library),

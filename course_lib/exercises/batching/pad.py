@@ -3,6 +3,7 @@
 from itertools import zip_longest
 
 import torch
+from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from course_lib.batching import pad
@@ -60,11 +61,22 @@ def _from_the_beginning(sequences, pad_id=PAD):
     return torch.tensor([([*s] * longest)[:longest] if s else [pad_id] * longest for s in sequences])
 
 
+def _as_ids(obj, given):
+    """Ids are whole numbers in a tensor: an embedding takes nothing else."""
+    made = obj(*given.args, **given.kwargs)
+    if isinstance(made, list | tuple):
+        return "no tensor, but nested lists"
+    if isinstance(made, Tensor) and made.is_floating_point() and all(given.args[0]):  # a tensor of nothing is float
+        return "a tensor of floating-point numbers"
+    return made
+
+
 EXERCISE = Exercise(
     title="Fill up with pads",
     task="Make one tensor (batch, longest) of lists of different lengths: `pad_id` stands behind the shorter ones.",
     reference=pad,
     starter=pad_starter,
+    call=_as_ids,
     cases=lambda: [
         case([[5, 6, 7], [5]], about="a long sentence and a short one"),
         case([[4], [8, 9, 6, 7], [5, 6]], about="the longest in the middle"),
@@ -127,6 +139,17 @@ EXERCISE = Exercise(
             _sorted,
             "The rows have changed their order: long sentences come first. Each sentence keeps its place, or a source "
             "and its target do not fit together.",
+        ),
+        Mistake(
+            "floating-point-ids",
+            lambda sequences, pad_id=PAD: pad(sequences, pad_id).double(),
+            "The numbers are right, but they are floating-point numbers, which no embedding can look up. "
+            "`torch.zeros` makes such a tensor unless it is told `dtype=torch.long`.",
+        ),
+        Mistake(
+            "lists-returned",
+            lambda sequences, pad_id=PAD: pad(sequences, pad_id).tolist(),
+            "These are lists. Make one tensor of them with `torch.tensor`.",
         ),
         Mistake(
             "in-one-row",

@@ -114,6 +114,16 @@ EXERCISE = Exercise(
             "You divide the pads by the *real tokens*. Divide by all positions.",
         ),
         Mistake(
+            "share-of-sentences",
+            lambda lengths, rows: sum(n < max(b) for b in _cut(lengths, rows) for n in b) / len(lengths),
+            "That is the share of *sentences* that have pads. Count the pads, and divide by the number of positions.",
+        ),
+        Mistake(
+            "longest-of-the-first",
+            lambda lengths, rows: 1 - sum(lengths) / (max(lengths[:rows]) * len(lengths)),
+            "Every batch has the width of the *first* one. A batch is as wide as its own longest sentence.",
+        ),
+        Mistake(
             "number-of-pads",
             lambda lengths, rows: sum(len(b) * max(b) - sum(b) for b in _cut(lengths, rows)),
             "That is the number of pads. Divide it by the number of positions.",

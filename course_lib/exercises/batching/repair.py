@@ -116,6 +116,45 @@ def _real_by_all(model, pairs, rows):
     return total / positions
 
 
+def _weighed_by(weight):
+    """The mean of the batches' means, with weights that are not their numbers of real targets."""
+
+    def answer(model, pairs, rows):
+        total = weights = 0
+        for start in range(0, len(pairs), rows):
+            batch = make_batch(pairs[start : start + rows])
+            each = F.cross_entropy(model(batch.src, batch.tgt_in).mT, batch.tgt_out, reduction="none")
+            total += each[batch.tgt_out != PAD].mean().item() * weight(batch)
+            weights += weight(batch)
+        return total / weights
+
+    return answer
+
+
+def _all_by_real(model, pairs, rows):
+    total = tokens = 0
+    for start in range(0, len(pairs), rows):
+        batch = make_batch(pairs[start : start + rows])
+        total += F.cross_entropy(model(batch.src, batch.tgt_in).mT, batch.tgt_out, reduction="sum").item()
+        tokens += batch.n_tokens
+    return total / tokens
+
+
+def _end_ignored(divide):
+    """EOS is left out of the losses where PAD should be; divided by the real targets, or by what is left."""
+
+    def answer(model, pairs, rows):
+        total = below = 0
+        for start in range(0, len(pairs), rows):
+            batch = make_batch(pairs[start : start + rows])
+            each = F.cross_entropy(model(batch.src, batch.tgt_in).mT, batch.tgt_out, reduction="none")
+            total += each[batch.tgt_out != EOS].sum().item()
+            below += divide(batch)
+        return total / below
+
+    return answer
+
+
 def _a_sentence(model, pairs, rows):
     tokens = sum(len(tgt) + 1 for _src, tgt in pairs)
     return evaluate(model, pairs, rows) * tokens / len(pairs)
@@ -151,6 +190,35 @@ EXERCISE = Exercise(
             _real_by_all,
             "The pads add nothing to the sum, but they are counted below the line. Divide by the number of real "
             "targets.",
+        ),
+        Mistake(
+            "pads-above-the-line",
+            _all_by_real,
+            "You divide by the number of real targets, but the sum above the line still holds the losses of pads: "
+            "`ignore_index=PAD`.",
+        ),
+        Mistake(
+            "weighed-by-sentences",
+            _weighed_by(lambda batch: len(batch.src)),
+            "You weigh each batch's mean by its sentences. A mean over tokens is weighed by the number of real "
+            "*tokens*.",
+        ),
+        Mistake(
+            "weighed-by-positions",
+            _weighed_by(lambda batch: batch.tgt_out.numel()),
+            "You weigh each batch's mean by all its positions, pads included. It is a mean over real tokens: weigh it "
+            "by their number.",
+        ),
+        Mistake(
+            "weighed-without-the-end",
+            _weighed_by(lambda batch: batch.n_tokens - len(batch.src)),
+            "You weigh each batch's mean by its number of words. EOS is a target with a loss, so it counts as a token.",
+        ),
+        Mistake(
+            "end-ignored",
+            _end_ignored(lambda batch: batch.n_tokens),
+            "You leave out EOS (2) instead of PAD (0). The model must learn to stop, so EOS has a loss, and a pad has "
+            "none.",
         ),
         Mistake(
             "end-not-counted",

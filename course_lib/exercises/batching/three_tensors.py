@@ -131,6 +131,24 @@ EXERCISE = Exercise(
             "Your `tgt_out` has no EOS, so the model never learns to stop.",
         ),
         Mistake(
+            "written-without-end",
+            _with(tgt_out=list),
+            "Your `tgt_out` ends with the last word, without EOS, so the model never learns to stop. And it is shorter "
+            "than `tgt_in`, so a position has nothing to write.",
+        ),
+        Mistake(
+            "end-is-read",
+            _with(tgt_in=lambda tgt: [BOS, *tgt, EOS]),
+            "Your `tgt_in` has EOS at its end, so it is longer than `tgt_out`: nothing is written after EOS, so it is "
+            "not read either.",
+        ),
+        Mistake(
+            "begin-is-written",
+            _with(tgt_out=lambda tgt: [BOS, *tgt, EOS]),
+            "Your `tgt_out` has BOS at its beginning, so it is longer than `tgt_in`, and each position would write "
+            "what it reads. BOS is given, and never written.",
+        ),
+        Mistake(
             "end-missing-but-its-place-there",
             _with(tgt_out=lambda tgt: [*tgt, PAD]),
             "In `tgt_out` a pad stands where EOS belongs, so the model never learns to stop.",
@@ -166,6 +184,17 @@ EXERCISE = Exercise(
             "begin-and-end-exchanged",
             _with(tgt_in=lambda tgt: [EOS, *tgt], tgt_out=lambda tgt: [*tgt, BOS]),
             "In the target BOS (1) and EOS (2) have changed places.",
+        ),
+        Mistake(
+            "begin-and-end-exchanged-everywhere",
+            _with(lambda src: [*src, BOS], lambda tgt: [EOS, *tgt], lambda tgt: [*tgt, BOS]),
+            "BOS (1) and EOS (2) have changed places, in all three tensors.",
+        ),
+        Mistake(
+            "words-cut-for-the-shift",
+            _with(tgt_in=lambda tgt: [BOS, *tgt[:-1]], tgt_out=lambda tgt: [*tgt[1:], EOS]),
+            "Words are lost: `tgt_in` lacks the last one, and `tgt_out` the first. BOS and EOS come in addition, so "
+            "both rows have one token more than the target has words.",
         ),
         Mistake(
             "languages-exchanged",

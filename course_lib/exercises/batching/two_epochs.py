@@ -73,7 +73,7 @@ def _judged(obj, given):
         return made
     if len(made) != 2:
         return "no list of two epochs"
-    epochs = [positions(list(epoch) if hasattr(epoch, "__next__") else epoch) for epoch in made]
+    epochs = _as_lists(made)
     for epoch in epochs:
         if problem := epoch if isinstance(epoch, str) else _problem(epoch, lengths, rows):
             return problem
@@ -82,11 +82,22 @@ def _judged(obj, given):
         return "both epochs are the same"
     if 2 * len(same[0] & same[1]) >= len(same[0]):
         return "both epochs have the same batches, in another order"
-    return "right, but drawn from a global generator" if drawn else GOOD
+    if drawn:
+        return "right, but drawn from a global generator"
+    again, other = _as_lists(obj(list(lengths), rows, seed)), _as_lists(obj(list(lengths), rows, seed + 1))
+    if again != epochs:
+        return "called again with the same seed, it gives other epochs"
+    return "another seed gives the same epochs" if other == epochs else GOOD
+
+
+def _as_lists(made):
+    return [positions(list(epoch) if hasattr(epoch, "__next__") else epoch) for epoch in made]
 
 
 def _problem(groups, lengths, rows):
     groups = [group for group in groups if group]
+    if sorted(i for group in groups for i in group) == sorted(lengths):
+        return "these are the lengths of the sentences"
     if problem := complete(groups, len(lengths)):
         return problem
     if any(len(group) > rows for group in groups):
@@ -140,9 +151,9 @@ def _global_generator(lengths, rows, seed):
 
 EXERCISE = Exercise(
     title="Two epochs of your own",
-    task="Return two epochs, each a list of batches, lists of at most `rows` positions. In each epoch: every sentence "
-    "once, at most a tenth of the positions pads, the batches not in the order of their length. The second epoch has "
-    "mostly other batches. Draw from a generator of your own, such as `Random(seed)`.",
+    task="Return two epochs, each a list of batches; a batch is a list of at most `rows` sentences, by their numbers "
+    "0, 1, …. In each epoch: every sentence once, at most a tenth of the positions pads, the batches not in the order "
+    "of their length. The second epoch has mostly other batches. Draw from a generator of your own, as `Random(seed)`.",
     reference=two_epochs,
     call=_judged,
     cases=lambda: [
@@ -166,7 +177,7 @@ EXERCISE = Exercise(
         Mistake(
             "same-batches",
             _with(shuffled=False),
-            "In both epochs the same sentences meet, and only the order of the batches changes. Shuffle the positions "
+            "In both epochs the same sentences meet, and only the order of the batches changes. Shuffle the sentences "
             "*before* you sort: a stable sort keeps equally long sentences in shuffled order.",
         ),
         Mistake(
@@ -180,6 +191,17 @@ EXERCISE = Exercise(
             _global_generator,
             "These are two good epochs, but drawn from a global generator, which every other part of a program draws "
             "from and can seed anew. Here a generator of your own decides: `Random(seed)`.",
+        ),
+        Mistake(
+            "seed-not-used",
+            lambda lengths, rows, seed: _with()(lengths, rows, 0),
+            "These are two good epochs, but every seed gives the same ones. Make the generator from `seed`.",
+        ),
+        Mistake(
+            "not-repeatable",
+            lambda lengths, rows, seed: _with()(lengths, rows, Random().random()),
+            "These are two good epochs, but a second call gives others. A generator that is made from `seed` draws the "
+            "same numbers again, so that a training can be repeated.",
         ),
         Mistake(
             "rest-dropped",
@@ -199,9 +221,16 @@ EXERCISE = Exercise(
             "Some batches have more than `rows` sentences.",
         ),
         Mistake(
+            "lengths-returned",
+            lambda lengths, rows, seed: [
+                [[lengths[i] for i in batch] for batch in epoch] for epoch in _with()(lengths, rows, seed)
+            ],
+            "Your batches hold lengths. Return the *numbers* of the sentences, 0, 1, …, so that one can find them.",
+        ),
+        Mistake(
             "counted-from-one",
             _with(keep=lambda batches, rows: [[i + 1 for i in batch] for batch in batches]),
-            "Some number in your batches is no position of a sentence. Positions go from 0 to `len(lengths) - 1`.",
+            "Some number in your batches belongs to no sentence. They go from 0 to `len(lengths) - 1`.",
         ),
         Mistake(
             "one-sentence-each",
@@ -216,8 +245,8 @@ EXERCISE = Exercise(
     ),
     hints=(
         "Two shuffles are needed in each epoch, at two places. What does the first one mix, and what the second?",
-        "Shuffle the positions, sort them by length (a stable sort keeps the shuffled order of equals), cut them into "
-        "batches, and shuffle the list of batches.",
+        "Shuffle the numbers of the sentences, sort them by length (a stable sort keeps the shuffled order of equals), "
+        "cut them into batches, and shuffle the list of batches.",
         "`order = random.sample(range(len(lengths)), len(lengths))`, then `order.sort(key=…)`, cut, and "
         "`random.shuffle(batches)`; `random = Random(seed)` stands before the loop.",
     ),

@@ -17,8 +17,8 @@ def as_line(obj: Callable, given: Case) -> object:
     'lo · w</w>'
     """
     answer = obj(*given.args)
-    if isinstance(answer, list | tuple) and all(isinstance(symbol, str) for symbol in answer):
-        return " · ".join(answer)
+    if isinstance(answer, list | tuple):
+        return " · ".join(symbol if isinstance(symbol, str) else repr(symbol) for symbol in answer)
     return answer
 
 

@@ -37,11 +37,23 @@ def word_by_word(tokens):
     return " ".join([*words, word] if word else words)
 
 
+def _as_text(obj, given):
+    """A list in one line, so that lists can be told from one another."""
+    made = obj(*given.args)
+    return f"the list {made}" if isinstance(made, list) else made
+
+
+def _space_before_the_last_piece(tokens):
+    spaced = ((" " * token.endswith(MARK)) + token.removesuffix(MARK) for token in tokens)
+    return "".join(spaced).removeprefix(" ")
+
+
 EXERCISE = Exercise(
     title="From tokens back to text",
     task="Return the text that the tokens stand for. Each mark </w> says where a word ends; the last word is followed "
-    "by no space. A space that the text itself has must come back.",
+    "by no space. A space that the text itself has must come back. The tokens may end in the middle of a word.",
     reference=decode,
+    call=_as_text,
     cases=lambda: [
         case(["lo", "w</w>", "w", "est</w>"], about="two words"),
         case(["low</w>"], about="one token"),
@@ -104,6 +116,34 @@ EXERCISE = Exercise(
             "first-mark-only",
             lambda tokens: "".join(tokens).replace(MARK, " ", 1).replace(MARK, ""),
             "Only the first mark becomes a space.",
+        ),
+        Mistake(
+            "unfinished-word-lost",
+            lambda tokens: " ".join("".join(tokens).split(MARK)[:-1]),
+            "A word whose end is not there yet is lost: the tokens may stop before its mark.",
+        ),
+        Mistake(
+            "list-of-words",
+            lambda tokens: "".join(tokens).split(MARK)[:-1],
+            "These are words in a list. A text is one string: join them with spaces.",
+        ),
+        Mistake(
+            "space-before-the-last-piece",
+            _space_before_the_last_piece,
+            "The space stands before the last token of a word. It belongs behind it: the mark says that the word ends "
+            "there.",
+        ),
+        Mistake(
+            "letters-stripped",
+            lambda tokens: decode([token.strip(MARK) + MARK * token.endswith(MARK) for token in tokens]),
+            "Letters are missing. `strip` and its kin take a set of characters away, here <, /, w, and >, so w goes as "
+            "well. `removesuffix` takes the mark as a whole.",
+        ),
+        Mistake(
+            "letters-stripped-at-the-end",
+            lambda tokens: "".join(tokens).rstrip(MARK).replace(MARK, " "),
+            "A letter is missing at the end. `rstrip` takes a set of characters away, here <, /, w, and >, so w goes "
+            "as well. `removesuffix` takes the mark as a whole.",
         ),
     ),
     hints=(

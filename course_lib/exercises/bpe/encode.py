@@ -89,6 +89,36 @@ def _stops_at_a_gap(word, merges):
     return symbols
 
 
+def _one_walk(word, merges):
+    symbols, i = list(word_symbols(word)), 0
+    while i < len(symbols) - 1:
+        if (symbols[i], symbols[i + 1]) in merges:
+            symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+        else:
+            i += 1
+    return symbols
+
+
+def _pairs_of_characters_only(word, merges):
+    symbols = word_symbols(word)
+    pairs = set(pairwise(symbols))
+    for pair in merges:
+        symbols = merge(symbols, pair) if pair in pairs else symbols
+    return symbols
+
+
+def _as_text(word, merges):
+    text = " ".join(word_symbols(word))
+    for left, right in merges:
+        text = text.replace(f"{left} {right}", left + right)
+    return text.split(" ")
+
+
+def _mark_added(word, merges):
+    *first, last = _from(spell=tuple)(word, merges)
+    return [*first, last + MARK]
+
+
 # Learned from words in which b c is commoner than a b.
 BORDERS = (("b", "c"), ("a", "b"), ("ab", "c</w>"), ("bc", "d</w>"))
 
@@ -108,6 +138,9 @@ def _cases():
         case("abc", list(BORDERS), about="three letters, the last with its mark"),
         case("abcx", [("b", "c"), ("a", "b"), ("a", "bc")], about="a long token made of a late pair"),
         case("abcabcd", list(BORDERS), about="both in one word"),
+        case("abc", [("a", "b"), ("b", "c</w>")], about="two merges that want the letter in the middle"),
+        case("cbax", [("b", "a"), ("c", "b")], about="the right one of two was learned first"),
+        case("abcde", [("a", "b"), ("ab", "c"), ("c", "d")], about="a long merge learned before a short one"),
     ]
 
 
@@ -136,6 +169,48 @@ EXERCISE = Exercise(
             lambda word, merges: _any_merge(word, merges, last=True),
             "You join the rightmost pair that is any merge. Of all pairs in the word, the one that was learned first "
             "comes first, wherever it stands.",
+        ),
+        Mistake(
+            "one-walk-from-the-left",
+            _one_walk,
+            "You walk through the word once and join whatever is a merge. Of all pairs in the word, the one that was "
+            "learned first comes first, wherever it stands.",
+        ),
+        Mistake(
+            "by-the-alphabet",
+            _from(order=sorted),
+            "The merges run in the order of the alphabet. Keep the order of the list: it is that in which they were "
+            "learned.",
+        ),
+        Mistake(
+            "pairs-of-characters-only",
+            _pairs_of_characters_only,
+            "Only pairs of characters are joined. A later merge joins what earlier ones made: look at the pairs of the "
+            "word as it is by then.",
+        ),
+        Mistake(
+            "longest-merge-first",
+            _from(order=lambda merges: sorted(merges, key=lambda pair: -len("".join(pair)))),
+            "The merges run from long to short. A long one needs the symbols that shorter ones make: keep the order "
+            "of the list.",
+        ),
+        Mistake(
+            "shortest-merge-first",
+            _from(order=lambda merges: sorted(merges, key=lambda pair: len("".join(pair)))),
+            "The merges run from short to long. Training may learn a long one before a short one: keep the order of "
+            "the list.",
+        ),
+        Mistake(
+            "as-text",
+            _as_text,
+            "Symbols were joined of which only the letters next to the border fit: in (new, er</w>), w and er</w> are "
+            "no two symbols. Replacing inside a text does this. Compare whole symbols.",
+        ),
+        Mistake(
+            "mark-added-at-the-end",
+            _mark_added,
+            "The mark comes too late: it is added after the merges, so no merge at the end of a word fits. Begin with "
+            "`word_symbols(word)`.",
         ),
         Mistake(
             "last-merge-first",

@@ -2,6 +2,7 @@
 
 import re
 from functools import reduce
+from itertools import pairwise
 
 from course_lib.bpe import merge
 from course_lib.exercises.bpe._forms import as_line
@@ -87,6 +88,17 @@ def _stops_one_early(symbols, pair):
     return merged
 
 
+def _every_pair_joined(symbols, pair):
+    hits = [found == pair for found in pairwise(symbols)]
+    merged = []
+    for i, symbol in enumerate(symbols):
+        if i < len(hits) and hits[i]:
+            merged.append("".join(pair))
+        elif i == 0 or not hits[i - 1]:
+            merged.append(symbol)
+    return merged
+
+
 EXERCISE = Exercise(
     title="Merge a pair",
     task="Join every occurrence of `pair` in `symbols`, from left to right, and return the new tuple of symbols. "
@@ -160,6 +172,27 @@ EXERCISE = Exercise(
             "separated-by-spaces",
             lambda symbols, pair: " ".join(merge(symbols, pair)),
             "The symbols are right, but they stand in one string. Return them as a tuple or a list.",
+        ),
+        Mistake(
+            "nothing-joined",
+            lambda symbols, pair: symbols,
+            "No pair is joined anywhere. What do you compare? A list never equals a tuple, so `['e', 's'] == ('e', "
+            "'s')` is False.",
+        ),
+        Mistake(
+            "overlaps-join-twice",
+            _every_pair_joined,
+            "Where pairs overlap, a symbol is joined twice: (a, a, a) becomes (aa, aa). Go on behind both.",
+        ),
+        Mistake(
+            "pair-not-joined",
+            lambda symbols, pair: [pair if s == "".join(pair) else s for s in merge(symbols, pair)],
+            "At the right places stands the pair itself. A merge makes one longer symbol of it: `''.join(pair)`.",
+        ),
+        Mistake(
+            "joins-alone",
+            lambda symbols, pair: ["".join(pair) for found in pairwise(symbols) if found == pair],
+            "Only the joined symbols are there. All others stay in the word, too.",
         ),
     ),
     hints=(

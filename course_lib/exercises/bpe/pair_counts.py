@@ -159,6 +159,28 @@ EXERCISE = Exercise(
             "Your keys are joined strings. Keep the two symbols apart, as a tuple: later, (a, bc) and (ab, c) are "
             "different merges of the same letters.",
         ),
+        Mistake(
+            "last-word-alone",
+            lambda words: pair_counts(dict(list(words.items())[-1:])),
+            "Only the pairs of the last word are there. Does the dictionary begin anew with each word?",
+        ),
+        Mistake(
+            "first-word-alone",
+            lambda words: pair_counts(dict(list(words.items())[:1])),
+            "Only the pairs of the first word are there. Does the `return` stand inside the loop?",
+        ),
+        Mistake(
+            "pairs-without-overlap",
+            _count(lambda symbols: zip(symbols[::2], symbols[1::2], strict=False)),
+            "You cut the word into twos, so every second pair is missing. A symbol is the right neighbor of one and "
+            "the left neighbor of another.",
+        ),
+        Mistake(
+            "around-the-end",
+            _count(lambda symbols: zip(symbols[-1:] + symbols[:-1], symbols, strict=True)),
+            "The last symbol of a word is also paired with its first. An index of -1 is the end of the list: begin "
+            "with the second symbol.",
+        ),
     ),
     hints=(
         "Take one word of frequency 5: which pairs does it have, and what does each of them add to its count?",

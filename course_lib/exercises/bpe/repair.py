@@ -82,12 +82,12 @@ def as_a_list_of_words(frequencies, n_merges):
     return merges
 
 
-def _train(lower=False, counts=False, least=False, text=False):
-    """The repaired listing with some of its bugs left in."""
+def _train(lower=False, counts=False, least=False, text=False, first=False, spell=str.lower):
+    """The repaired listing with some of its bugs left in; of a tie, it takes the pair that came last, or first."""
 
     def train(frequencies, n_merges):
-        spelled = [(word_symbols(word.lower()), n) for word, n in frequencies.items()]
-        words = dict(spelled) if lower else folded(frequencies, str.lower)
+        spelled = [(word_symbols(spell(word)), n) for word, n in frequencies.items()]
+        words = dict(spelled) if lower else folded(frequencies, spell)
         merges = []
         while len(merges) < n_merges:
             found = Counter()
@@ -96,9 +96,11 @@ def _train(lower=False, counts=False, least=False, text=False):
                     found[pair] = n if counts else found[pair] + n
             if not found:
                 break
-            best = sorted(found, key=found.get)[0 if least else -1]
+            best = (min if least else max)(found, key=found.get)
+            if not least and not first:
+                best = sorted(found, key=found.get)[-1]
             merges.append(best)
-            join = _as_text if text else merge
+            join = text if callable(text) else _as_text if text else merge
             words = {join(symbols, best): n for symbols, n in words.items()}
         return merges
 
@@ -117,6 +119,33 @@ _OPEN = {
 }
 
 
+def _with_shared_spaces(symbols, pair):
+    text = f" {' '.join(symbols)} ".replace(f" {' '.join(pair)} ", f" {''.join(pair)} ")
+    return tuple(text.strip(" ").split(" "))
+
+
+def _first_occurrence(symbols, pair):
+    return tuple(" ".join(symbols).replace(" ".join(pair), "".join(pair), 1).split(" "))
+
+
+def _larger_frequency(first):
+    def train(frequencies, n_merges):
+        words = {}
+        for word, n in frequencies.items():
+            words[word.lower()] = max(n, words.get(word.lower(), 0))
+        return _train(first=first)(words, n_merges)
+
+    return train
+
+
+def _last_in_the_alphabet(frequencies, n_merges):
+    words, merges = folded(frequencies, str.lower), []
+    while len(merges) < n_merges and (counts := pair_counts(words)):
+        merges.append(max(counts))
+        words = {merge(symbols, merges[-1]): n for symbols, n in words.items()}
+    return merges
+
+
 def _partial_repairs():
     found = ("All four are repaired but one", "Two of four are repaired", "One of four is repaired")
     for left in product((False, True), repeat=4):
@@ -124,15 +153,18 @@ def _partial_repairs():
         if 1 <= len(names) <= 3:
             clues = [f"({n}) {_OPEN[name]}" if len(names) > 1 else _OPEN[name] for n, name in enumerate(names, 1)]
             text = f"{found[len(names) - 1]}. Still open: {'; '.join(clues)}"
-            yield Mistake(
-                "-and-".join(f"{name}-left" for name in names),
-                _train(**dict.fromkeys(names, True)),
-                text if text.endswith("?") else f"{text}.",
-            )
+            for first in (False,) if "least" in names else (False, True):
+                yield Mistake(
+                    "-and-".join(f"{name}-left" for name in names) + "-first-of-a-tie" * first,
+                    _train(**dict.fromkeys(names, True), first=first),
+                    text if text.endswith("?") else f"{text}.",
+                )
 
 
-def _cases_forgotten(frequencies, n_merges):
-    return train_bpe(frequencies, n_merges)
+def _for_both_ties(name, implementation, message):
+    """A mistake, with the last pair of a tie and with the first."""
+    for first in (False, True):
+        yield Mistake(name + "-first-of-a-tie" * first, implementation(first), message)
 
 
 EXERCISE = Exercise(
@@ -150,14 +182,37 @@ EXERCISE = Exercise(
         case({"geese": 9, "set": 13, "less": 14, "mess": 15, "eat": 2, "seat": 5}, 4, about="six words, four merges"),
         case({"THE": 9, "the": 1, "ten": 5, "tan": 2}, 1, about="THE and the"),
         case({"ab": 1}, 9, about="fewer pairs than merges wanted"),
+        case({"papaya": 9, "gap": 2}, 3, about="a pair twice in a row"),
     ],
     mistakes=(
         *_partial_repairs(),
-        Mistake(
+        *_for_both_ties(
             "upper-case-kept",
-            _cases_forgotten,
+            lambda first: _train(first=first, spell=str),
             "The merges are those of the words as they are written. Here The and the are one word: keep `.lower()`, "
             "and add the frequencies up.",
+        ),
+        *_for_both_ties(
+            "spaces-shared",
+            lambda first: _train(first=first, text=_with_shared_spaces),
+            "Nearly: two occurrences of a pair in a row share the space between them, so the second one is not "
+            "replaced, as in (p, a, p, a, y, a</w>). Compare whole symbols.",
+        ),
+        *_for_both_ties(
+            "first-occurrence-alone",
+            lambda first: _train(first=first, text=_first_occurrence),
+            "Only the first occurrence in a word is joined, and what is joined may still be letters of longer symbols. "
+            "A merge joins whole symbols, wherever the pair stands.",
+        ),
+        *_for_both_ties(
+            "the-larger-frequency",
+            _larger_frequency,
+            "Where two spellings of a word meet, you keep the larger frequency. Add them up.",
+        ),
+        Mistake(
+            "last-in-the-alphabet",
+            _last_in_the_alphabet,
+            "You merge the pair that is last in the alphabet. The commonest one is meant: the sort needs `key`.",
         ),
     ),
     hints=(

@@ -96,6 +96,26 @@ def _across_words(frequencies, n_merges):
     return merges
 
 
+def _never_merged(frequencies, n_merges):
+    counts = pair_counts({word_symbols(word): n for word, n in frequencies.items()})
+    return [max(counts, key=counts.get)] * n_merges if counts else []
+
+
+def _stops_at_single_pairs(frequencies, n_merges):
+    words, merges = {word_symbols(word): n for word, n in frequencies.items()}, []
+    while len(merges) < n_merges:
+        counts = pair_counts(words)
+        if not counts or max(counts.values()) < 2:
+            break
+        merges.append(max(counts, key=counts.get))
+        words = {merge(symbols, merges[-1]): n for symbols, n in words.items()}
+    return merges
+
+
+def _as_text(symbols, pair):
+    return tuple(" ".join(symbols).replace(" ".join(pair), "".join(pair)).split(" "))
+
+
 def _never_stops(frequencies, n_merges):
     words, merges = {word_symbols(word): n for word, n in frequencies.items()}, []
     for _step in range(n_merges):
@@ -138,6 +158,29 @@ EXERCISE = Exercise(
             "least-common",
             _learn(choose=min),
             "You merge the pair that is *least* common. The commonest one shortens the corpus most.",
+        ),
+        Mistake(
+            "last-in-the-alphabet",
+            _learn(choose=lambda counts, key: max(counts)),
+            "You merge the pair that is last in the alphabet. The maximum is meant by the count: "
+            "`max(counts, key=counts.get)`.",
+        ),
+        Mistake(
+            "never-merged",
+            _never_merged,
+            "The same pair comes again and again, because the words never change. Put the merged symbols in the place "
+            "of the old ones before you count again.",
+        ),
+        Mistake(
+            "stops-at-single-pairs",
+            _stops_at_single_pairs,
+            "You stop when every pair occurs once. The task wants `n_merges` pairs as long as any pair is left.",
+        ),
+        Mistake(
+            "as-text",
+            _learn(join=_as_text),
+            "Symbols were joined of which only the letters next to the border fit. Replacing inside a text does this: "
+            "compare whole symbols, as `merge` does.",
         ),
         Mistake(
             "longest-first",

@@ -61,6 +61,15 @@ _EXPLANATIONS = [
         "Something is None where a tensor was expected: is a `return` missing?",
     ),
     (
+        r"Tensors must have same number of dimensions: got (\d+) and (\d+)",
+        "Tensors with {0} and {1} axes cannot be joined: bring them to the same number, as with `.flatten()`.",
+    ),
+    (
+        r"'NoneType' object is not iterable",
+        "Something is None where a list was expected: a missing `return`, or a method such as `sort`, `shuffle`, or "
+        "`append`, which changes its list and returns nothing?",
+    ),
+    (
         r"operand type.*NoneType|not NoneType|'NoneType'(?: object is not|.*has no len)|got \(.*\bNoneType\b.*\)",
         "Something is None where a value was expected: an argument that may be left out, or a missing `return`?",
     ),
@@ -87,6 +96,10 @@ _EXPLANATIONS = [
         "A whole number is wanted, and here comes a fraction: `/` always gives one, `//` does not.",
     ),
     (r"maximum recursion depth", "The function calls itself without end."),
+    (
+        r"(list|tuple|string) (?:assignment )?index out of range",
+        "The {0} has no item with that number, because it ends before: print its length, and the number.",
+    ),
     (r"(?:index|target) .*out of (?:range|bounds)", "An index points past the end of its axis."),
 ]
 

@@ -155,6 +155,19 @@ def _right_mean_of(wrong):
     return answer
 
 
+def _returns_another(what):
+    """The right gradient, with another number returned, made of each batch's share of the mean and its tokens."""
+
+    def answer(loss_sum, batches):
+        counts = [batch.n_tokens for batch in batches]
+        shares = [loss_sum(batch) / sum(counts) for batch in batches]
+        for share in shares:
+            share.backward()
+        return what([share.item() for share in shares], counts)
+
+    return answer
+
+
 def _cells(batches):
     return sum(batch.tgt_out.numel() for batch in batches)
 
@@ -205,6 +218,32 @@ EXERCISE = Exercise(
             _right_mean_of(_SUM),
             "The mean that you return is right, but the gradient is that of the sum: `backward` ran before the "
             "division.",
+        ),
+        Mistake(
+            "last-share-returned",
+            _returns_another(lambda shares, counts: shares[-1]),
+            "The gradient is right, but you return what the *last* batch adds to the mean. Add up what all of them do.",
+        ),
+        Mistake(
+            "mean-of-means-returned",
+            _returns_another(
+                lambda shares, counts: (
+                    sum(s * sum(counts) / n for s, n in zip(shares, counts, strict=True)) / len(counts)
+                )
+            ),
+            "The gradient is right, but you return the mean of the batches' means. Divide the sum of all losses by the "
+            "number of all tokens.",
+        ),
+        Mistake(
+            "sum-returned",
+            _returns_another(lambda shares, counts: sum(shares) * sum(counts)),
+            "The gradient is right, but you return the sum of the losses. Divide it by the number of all tokens.",
+        ),
+        Mistake(
+            "tokens-of-the-first-batch",
+            _with(lambda loss, batch, batches: loss / batches[0].n_tokens / len(batches)),
+            "You divide by the tokens of the first batch times the number of batches. They differ in length: add up "
+            "`batch.n_tokens` of all batches.",
         ),
         Mistake(
             "by-cells",

@@ -66,6 +66,12 @@ def _old_averages(p, grad, m, v, step, rate, beta1=0.9, beta2=0.98, eps=1e-9):
     return p - rate * m_hat / (v_hat.sqrt() + eps), new_m, new_v
 
 
+def _old_averages_corrected(p, grad, m, v, step, rate, beta1=0.9, beta2=0.98, eps=1e-9):
+    _, new_m, new_v = adam_step(p, grad, m, v, step, rate, beta1, beta2, eps)
+    m_hat, v_hat = m / (1 - beta1**step), v / (1 - beta2**step)
+    return p - rate * m_hat / (v_hat.sqrt() + eps), new_m, new_v
+
+
 def _gradient_over_size(p, grad, m, v, step, rate, beta1=0.9, beta2=0.98, eps=1e-9):
     _, new_m, new_v = adam_step(p, grad, m, v, step, rate, beta1, beta2, eps)
     return p - rate * grad / ((new_v / (1 - beta2**step)).sqrt() + eps), new_m, new_v
@@ -208,6 +214,36 @@ EXERCISE = Exercise(
             "step-of-the-old-averages",
             _old_averages,
             "The averages are right, but the weights move by the old ones. Update m and v first, then the weights.",
+        ),
+        Mistake(
+            "old-averages-corrected",
+            _old_averages_corrected,
+            "You correct the averages of *before* this gradient, which are 0 in the first update. Update m and v "
+            "first, and correct those.",
+        ),
+        Mistake(
+            "betas-exchanged",
+            lambda p, grad, m, v, step, rate, beta1=0.9, beta2=0.98, eps=1e-9: adam_step(
+                p, grad, m, v, step, rate, beta2, beta1, eps
+            ),
+            "The two β have changed places: beta1 belongs to m, and beta2 to v.",
+        ),
+        Mistake(
+            "betas-fixed",
+            lambda p, grad, m, v, step, rate, beta1=0.9, beta2=0.98, eps=1e-9: adam_step(
+                p, grad, m, v, step, rate, eps=eps
+            ),
+            "Right for β₁ = 0.9 and β₂ = 0.98. With others, your averages do not change: use `beta1` and `beta2`.",
+        ),
+        Mistake(
+            "weights-alone",
+            lambda *args, **kwargs: adam_step(*args, **kwargs)[0],
+            "The weights are right. Return both averages, too, because the next update needs them: p, m, v.",
+        ),
+        Mistake(
+            "weights-last",
+            lambda *args, **kwargs: tuple(adam_step(*args, **kwargs)[i] for i in (1, 2, 0)),
+            "The numbers are right, but they stand in another order. Return p, m, v.",
         ),
         Mistake(
             "gradient-instead-of-m",

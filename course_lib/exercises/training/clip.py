@@ -166,6 +166,11 @@ EXERCISE = Exercise(
             "A gradient that is too large comes out as 0. It should keep its direction, and have the norm `most`.",
         ),
         Mistake(
+            "one-long-tensor",
+            lambda grads, most: torch.cat([grad.flatten() for grad in clip(grads, most)]),
+            "The numbers are right, but they stand in one long tensor. Each gradient keeps its shape: return a list.",
+        ),
+        Mistake(
             "norm-handed-back",
             lambda grads, most: torch.sqrt(sum(grad.square().sum() for grad in grads)),
             "You return the norm. Return the gradients, each multiplied by the factor.",

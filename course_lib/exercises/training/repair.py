@@ -1,5 +1,6 @@
 """Exercise: bug hunt in a training loop."""
 
+from dataclasses import dataclass
 from itertools import product
 
 import torch
@@ -107,16 +108,17 @@ def sum_over_tokens(model, optimizer, epochs, rate, validate):
 
 
 class _Spy(nn.Module):
-    """A table of next words that remembers in which mode it was called; its gradient is large."""
+    """A table of next words that remembers in which mode it was called; `scale` makes its gradient large or small."""
 
-    def __init__(self):
+    def __init__(self, scale):
         super().__init__()
+        self.scale = scale
         self.table = nn.Parameter(3 * randn(9, 9, seed=1).double())
         self.trained, self.validated = [], []
 
     def forward(self, src, tgt_in):
         (self.trained if torch.is_grad_enabled() else self.validated).append(self.training)
-        return 8 * self.table[tgt_in]
+        return self.scale * self.table[tgt_in]
 
 
 def _validate(model):
@@ -143,27 +145,51 @@ class _Recorded(torch.optim.SGD):
         super().step(closure)
 
 
-def _epochs(sizes):
-    """Epochs of batches whose sentences have these lengths."""
-    return [
-        [make_batch([([4], [4 + (i + n) % 5 for i in range(n)]) for n in lengths]) for lengths in epoch]
-        for epoch in sizes
-    ]
+@dataclass(frozen=True)
+class _Run:
+    """Epochs of batches whose sentences have these lengths, and how large the gradients of the model are."""
+
+    sizes: tuple[tuple[tuple[int, ...], ...], ...]
+    scale: float = 8.0
+
+    def epochs(self):
+        return [
+            [make_batch([([4], [4 + (i + n) % 5 for i in range(n)]) for n in lengths]) for lengths in epoch]
+            for epoch in self.sizes
+        ]
+
+    def __repr__(self):
+        epochs = "; ".join(" and ".join(map(str, map(list, epoch))) for epoch in self.sizes)
+        return f"a small one, and the lengths of the sentences in each epoch's batches are: {epochs}"
 
 
 def _call(obj, given):
-    """The curve, the rates, the modes in training and in validation, the norms, and the weights."""
-    model = _Spy()
+    """The rates, the modes in training and in validation, the norms, the weights, and the curve."""
+    (run,) = given.args
+    model = _Spy(run.scale)
     optimizer = _Recorded(model.parameters())
-    curve = obj(model, optimizer, _epochs(given.args[0]), _rate, _validate)
+    curve = obj(model, optimizer, run.epochs(), _rate, _validate)
     if curve is None or curve is ...:
         return curve
     modes = (torch.tensor(model.trained).double(), torch.tensor(model.validated).double())
     seen = (torch.tensor(optimizer.rates).double(), *modes, torch.tensor(optimizer.norms).double())
-    return curve, *seen, model.table.detach().clone()
+    return *seen, model.table.detach().clone(), curve
 
 
-def _fit(rate="update", mode="each", clip="after", pads=True, zero=True, eval_mode=True):
+def _over_real(losses, batch):
+    return losses.sum() / batch.n_tokens
+
+
+def _fit(
+    rate="update",
+    mode="each",
+    clip="after",
+    pads=True,
+    zero="before",
+    eval_mode=True,
+    curve_of="epoch",
+    mean=_over_real,
+):
     """The repaired loop with some of its bugs left in, or others put in."""
 
     def answer(model, optimizer, epochs, rate_of, validate):
@@ -176,23 +202,35 @@ def _fit(rate="update", mode="each", clip="after", pads=True, zero=True, eval_mo
                 update += 1
                 optimizer.param_groups[0]["lr"] = rate_of(update)
             for batch in batches:
-                if rate != "epoch":
-                    optimizer.param_groups[0]["lr"] = rate_of(update + (rate == "update"))
-                    update += 1
+                if rate not in ("epoch", "late"):
+                    optimizer.param_groups[0]["lr"] = rate_of(update + (rate != "behind"))
+                update += rate != "epoch"
                 logits = model(batch.src, batch.tgt_in)
                 ignored = {"ignore_index": PAD} if pads else {}
-                loss = F.cross_entropy(logits.mT, batch.tgt_out, **ignored)
-                if zero:
+                loss = mean(F.cross_entropy(logits.mT, batch.tgt_out, reduction="none", **ignored), batch)
+                if zero == "before":
                     optimizer.zero_grad()
                 if clip == "before":
                     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
                 loss.backward()
                 if clip == "after":
                     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                if clip == "value":
+                    nn.utils.clip_grad_value_(model.parameters(), 1.0)
+                if zero == "after":
+                    optimizer.zero_grad()
                 optimizer.step()
+                if rate == "late":
+                    optimizer.param_groups[0]["lr"] = rate_of(update)
+                if curve_of == "batch":
+                    curve.append(validate(model.eval()))
+                    model.train()
             if eval_mode:
                 model.eval()
-            curve.append(validate(model))
+            if curve_of == "epoch":
+                curve.append(validate(model))
+            if rate == "anew":
+                update = 0
         return curve
 
     return answer
@@ -204,7 +242,12 @@ _OPEN = {
     "clip": ("the clipping", "between which two lines are there gradients that no step has used yet?"),
     "pads": ("the pads", "which targets does the loss count?"),
 }
-_LEFT = {"rate": "epoch", "mode": "once", "clip": "before", "pads": False}
+_LEFT = {
+    "rate": {"rate": "epoch"},
+    "mode": {"mode": "once"},
+    "clip": {"clip": "before"},
+    "pads": {"pads": False, "mean": lambda losses, batch: losses.mean()},
+}
 
 
 def _partly_repaired():
@@ -218,27 +261,29 @@ def _partly_repaired():
         count = ("None", "One", "Two", "Three")[4 - len(names)]
         yield Mistake(
             "left-" + "-and-".join(names),
-            _fit(**{name: _LEFT[name] for name in names}),
+            _fit(**{key: value for name in names for key, value in _LEFT[name].items()}),
             f"{count} of four found: {found}. {questions}",
         )
 
 
 EXERCISE = Exercise(
     title="Bug hunt: four bugs in a loop",
-    task="Find the four bugs. The check records the rates, the model's mode, the gradients, and the weights.",
+    task="Find the four bugs. The check records, in this order: the rates, the model's mode in training (1 is training "
+    "mode), its mode in validation, the norms of the gradients at each step, the weights at the end, and the curve.",
     reference=fit,
     starter=starter_repair,
     call=_call,
     cases=lambda: [
-        case([[[3]], [[3]], [[3]]], about="three epochs of one sentence"),
-        case([[[3], [2], [4]]], about="one epoch of three sentences"),
-        case([[[3, 1], [2, 4]], [[1, 1], [2, 5]]], about="two epochs of padded batches"),
+        case(_Run((((3,),), ((3,),), ((3,),))), about="three epochs of one sentence"),
+        case(_Run((((3,), (2,), (4,)),)), about="one epoch of three sentences"),
+        case(_Run((((3, 1), (2, 4)), ((1, 1), (2, 5)))), about="two epochs of padded batches"),
+        case(_Run((((3, 1), (2, 4)), ((1, 1), (2, 5))), scale=0.3), about="gradients too small to be clipped"),
     ],
     mistakes=(
         *_partly_repaired(),
         Mistake(
             "gradients-not-cleared",
-            _fit(zero=False),
+            _fit(zero="never"),
             "The four bugs are gone, and so is `zero_grad`: each update still carries the gradients before it.",
         ),
         Mistake(
@@ -246,6 +291,44 @@ EXERCISE = Exercise(
             _fit(eval_mode=False),
             "Three and a half: the model now validates in training mode, with its dropout. It needs `eval()` before, "
             "and `train()` again after.",
+        ),
+        Mistake(
+            "cleared-before-the-step",
+            _fit(zero="after"),
+            "The gradients are cleared between `backward` and `step`, so no step has any: the weights never change.",
+        ),
+        Mistake(
+            "pads-below-the-line",
+            _fit(mean=lambda losses, batch: losses.mean()),
+            "The pads add nothing to your sum, but you divide by their number, too. Where clipping does not hide it, "
+            "the gradient is too small: divide by the number of real targets.",
+        ),
+        Mistake(
+            "summed",
+            _fit(mean=lambda losses, batch: losses.sum()),
+            "Your loss is a sum. Where clipping does not hide it, the gradient is too large: divide by the number of "
+            "real targets.",
+        ),
+        Mistake(
+            "clipped-by-value",
+            _fit(clip="value"),
+            "You cut each number of the gradient, which turns its direction. The listing clips the norm of all of "
+            "them: `clip_grad_norm_`.",
+        ),
+        Mistake(
+            "validated-after-each-batch",
+            _fit(curve_of="batch"),
+            "The curve has a value for each batch. Validate once, at the end of each epoch.",
+        ),
+        Mistake(
+            "updates-counted-anew",
+            _fit(rate="anew"),
+            "The rate changes at each update, but each epoch counts from 1 again. Count on through all the epochs.",
+        ),
+        Mistake(
+            "rate-after-the-step",
+            _fit(rate="late"),
+            "The rate is set after the step, so each update has the rate of the one before. Set it before `step`.",
         ),
         Mistake(
             "rate-one-behind",

@@ -90,6 +90,12 @@ def _uniform_over_all_cells(logits, targets, smoothing=0.1):
     return (1 - smoothing) * _mean(target, targets) + smoothing * surprises.mean()
 
 
+def _in_bits_of_probabilities(logits, targets, smoothing=0.1):
+    surprises = -logits.softmax(dim=-1).log2()
+    target = surprises.gather(-1, targets[..., None])[..., 0]
+    return _mean(_right(surprises, target, smoothing), targets)
+
+
 def _by_hand(*probabilities):
     return torch.tensor(probabilities).log()
 
@@ -97,8 +103,15 @@ def _by_hand(*probabilities):
 def _cases():
     ids = torch.tensor([[3, 1, 4, 2], [5, 2, PAD, PAD], [2, PAD, PAD, PAD]])
     return [
-        case(_by_hand(1 / 8, 1 / 2, 1 / 4, 1 / 8)[None], torch.tensor([1]), smoothing=0.4, about="one token by hand"),
-        case(_by_hand(1 / 8, 1 / 2, 1 / 4, 1 / 8)[None], torch.tensor([1]), smoothing=0.0, about="no smoothing"),
+        case(
+            _by_hand(1 / 8, 1 / 2, 1 / 4, 1 / 8)[None, None],
+            torch.tensor([[1]]),
+            smoothing=0.4,
+            about="one token by hand",
+        ),
+        case(
+            _by_hand(1 / 8, 1 / 2, 1 / 4, 1 / 8)[None, None], torch.tensor([[1]]), smoothing=0.0, about="no smoothing"
+        ),
         case(randn(1, 3, 5, seed=1), torch.tensor([[4, 1, 3]]), about="a sentence without pads"),
         case(randn(1, 3, 5, seed=2), torch.tensor([[4, 2, PAD]]), smoothing=0.2, about="a sentence with a pad"),
         case(randn(3, 4, 7, seed=3), ids, smoothing=0.3, about="sentences of different lengths"),
@@ -197,6 +210,12 @@ EXERCISE = Exercise(
             "in-bits",
             _mixed(lambda surprises, target, s: _right(surprises, target, s) / math.log(2)),
             "Your loss is in bits, 1.44 times as large: use the natural logarithm.",
+        ),
+        Mistake(
+            "in-bits-of-probabilities",
+            _in_bits_of_probabilities,
+            "Your loss is in bits, 1.44 times as large: use the natural logarithm. And take it with `log_softmax`, "
+            "because the logarithm of a probability that was rounded to 0 is infinite.",
         ),
         Mistake(
             "mean-probability",

@@ -148,6 +148,8 @@ def _watched(tree: ast.FunctionDef, reference: Callable, run: Callable[[Any], An
 
 def _is_one_of(value: Any, answers: list[Any]) -> bool:
     """Is a piece's value one of the answers? Then it is the solution, and no repair."""
+    if isinstance(value, str):
+        return value in [answer for answer in answers if isinstance(answer, str)]
     have = as_tensor(value)
     if have is None or have.dim() == 0:
         return False
