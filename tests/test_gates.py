@@ -180,6 +180,7 @@ BROKEN = {
         (swap("Inline `code`", "See {ref}`masks`"), "'See {ref}' shows as it is"),
         (swap("## Quiz", "(the-quiz)=\n## Quiz"), "'(the-quiz)=' shows as it is"),
         (swap("Inline `code`", "<script>alert(1)</script>"), "'<script' shows as it is"),
+        (swap("Inline `code`", "The pair (s, t</w>)"), "'</w>' is taken for a tag, so readers do not see it"),
         (on("idea", cell_type="raw"), "a raw cell"),
     ],
     "outputs.erroring_cells": [

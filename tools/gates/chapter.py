@@ -13,6 +13,7 @@ from tools.gates.reading import MARKDOWN, Part, calls, parts, strings, words
 MADE = "run make notebooks"
 ROLE = re.compile(r"\{[\w:-]+\}$")
 NOT_SHOWN = re.compile(r"<(?:script|style|iframe|link|object|embed)\b", re.IGNORECASE)
+UNKNOWN_TAG = re.compile(r"</?(?!(?:details|summary|a|br|img|kbd|sub|sup)\b)[a-z][^>]*>", re.IGNORECASE)
 
 
 def stored_form(path: Path) -> list[str]:
@@ -230,6 +231,10 @@ def markdown_everyone_renders(path: Path) -> list[str]:
         ]
         html = [token.content for token in [*tokens, *inline] if token.type in {"html_block", "html_inline"}]
         raw += [match.group() for match in map(NOT_SHOWN.search, html) if match]
+        if not raw and (tags := [match.group() for match in map(UNKNOWN_TAG.search, html) if match]):
+            found.append(
+                f"{where}: {tags[0]!r} is taken for a tag, so readers do not see it: write it as code, in backticks"
+            )
         if raw:
             found.append(
                 f"{where}: {raw[0].strip()!r} shows as it is outside of the book: use plain markdown, '> **Note.** …'"
