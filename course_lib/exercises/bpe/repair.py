@@ -153,7 +153,7 @@ def _partial_repairs():
         if 1 <= len(names) <= 3:
             clues = [f"({n}) {_OPEN[name]}" if len(names) > 1 else _OPEN[name] for n, name in enumerate(names, 1)]
             text = f"{found[len(names) - 1]}. Still open: {'; '.join(clues)}"
-            for first in (False,) if "least" in names else (False, True):
+            for first in (False,) if "least" in names or names == ["text"] else (False, True):
                 yield Mistake(
                     "-and-".join(f"{name}-left" for name in names) + "-first-of-a-tie" * first,
                     _train(**dict.fromkeys(names, True), first=first),
