@@ -146,6 +146,9 @@ def _last_in_the_alphabet(frequencies, n_merges):
     return merges
 
 
+_FIRST = " (Of a tie you take the pair that came first, which is right, too.)"
+
+
 def _partial_repairs():
     found = ("All four are repaired but one", "Two of four are repaired", "One of four is repaired")
     for left in product((False, True), repeat=4):
@@ -157,14 +160,14 @@ def _partial_repairs():
                 yield Mistake(
                     "-and-".join(f"{name}-left" for name in names) + "-first-of-a-tie" * first,
                     _train(**dict.fromkeys(names, True), first=first),
-                    text if text.endswith("?") else f"{text}.",
+                    (text if text.endswith("?") else f"{text}.") + _FIRST * first,
                 )
 
 
 def _for_both_ties(name, implementation, message):
     """A mistake, with the last pair of a tie and with the first."""
     for first in (False, True):
-        yield Mistake(name + "-first-of-a-tie" * first, implementation(first), message)
+        yield Mistake(name + "-first-of-a-tie" * first, implementation(first), message + _FIRST * first)
 
 
 EXERCISE = Exercise(

@@ -131,18 +131,25 @@ def _rate(update):
     return 0.5 / (1 + update)
 
 
-class _Recorded(torch.optim.SGD):
-    """Plain SGD that remembers its rates and how large the gradients were."""
+class _Recorded:
+    """Plain SGD that remembers its rates and how large the gradients were; it needs no import, which may take long."""
 
     def __init__(self, parameters):
-        super().__init__(parameters, lr=0.0)
+        self.param_groups = [{"params": list(parameters), "lr": 0.0}]
         self.rates, self.norms = [], []
 
+    def zero_grad(self, set_to_none=True):
+        for parameter in self.param_groups[0]["params"]:
+            parameter.grad = None
+
+    @torch.no_grad()
     def step(self, closure=None):
-        self.rates.append(self.param_groups[0]["lr"])
-        grad = self.param_groups[0]["params"][0].grad
-        self.norms.append(0.0 if grad is None else grad.norm().item())
-        super().step(closure)
+        (group,) = self.param_groups
+        self.rates.append(group["lr"])
+        (table,) = group["params"]
+        self.norms.append(0.0 if table.grad is None else table.grad.norm().item())
+        if table.grad is not None:
+            table -= group["lr"] * table.grad
 
 
 @dataclass(frozen=True)
