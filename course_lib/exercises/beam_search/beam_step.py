@@ -94,6 +94,12 @@ def _case(beam, vocab_size, k, about, seed, first=None):
     return case(log_prob, log_probs, k, about=about)
 
 
+def _fewer_than_k(log_prob, log_probs, k):
+    gains, tokens = log_probs.max(dim=-1)
+    totals, parents = (log_prob + gains).topk(min(k, len(log_prob)))
+    return totals, parents, tokens[parents]
+
+
 EXERCISE = Exercise(
     title="One step of beam search",
     task="log_prob (beam,) is the log-probability of each beam, log_probs (beam, vocab_size) what each next token "
@@ -197,6 +203,12 @@ EXERCISE = Exercise(
             ),
             "Parents and tokens are right. Your totals are probabilities: keep the logarithms, the next step adds to "
             "them.",
+        ),
+        Mistake(
+            "one-for-each-beam-at-most",
+            _fewer_than_k,
+            "Each beam goes on with its own best token, so there are never more continuations than beams. All "
+            "continuations of all beams compete: a good beam may go on in several ways.",
         ),
     ),
     hints=(

@@ -131,6 +131,14 @@ EXERCISE = Exercise(
             "This is the penalty of Wu et al. 2016, ((5 + length) / 6)^alpha, and many systems use it. Here it is "
             "the simpler length^alpha.",
         ),
+        Mistake(
+            "score-returned",
+            lambda hypotheses, alpha: max(
+                ((tokens, p / (len(tokens) + 1) ** alpha) for tokens, p in hypotheses), key=lambda found: found[1]
+            ),
+            "The right sentence, but the score stands beside it. Return the pair as it was given, with its "
+            "log-probability.",
+        ),
     ),
     hints=(
         "A score for each sentence, then the sentence with the largest score.",

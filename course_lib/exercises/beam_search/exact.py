@@ -2,6 +2,8 @@
 
 import heapq
 
+import torch
+
 from course_lib.exercises.beam_search._tables import Table, fresh
 from course_lib.exercises.engine import Exercise, Mistake, case
 from course_lib.tokens import EOS
@@ -138,6 +140,67 @@ def _greedy(log_probs, max_len):
     return tokens, total
 
 
+def _beam(log_probs, max_len, k=8):
+    beams, pool = [([], 0.0)], [([], -float("inf"))]
+    for _step in range(max_len):
+        found = [([*t, v], s + g) for t, s in beams for v, g in enumerate(log_probs(t).tolist())]
+        found.sort(key=lambda f: -f[1])
+        pool += [(t[:-1], s) for t, s in found[:k] if t[-1] == EOS]
+        beams = [f for f in found if f[0][-1] != EOS][:k]
+    return max(pool, key=lambda f: f[1])
+
+
+def _by_the_last_gain(log_probs, max_len):
+    heap = [(0.0, [], 0.0)]
+    while heap:
+        _, tokens, total = heapq.heappop(heap)
+        if tokens and tokens[-1] == EOS:
+            return tokens[:-1], total
+        if len(tokens) < max_len:
+            for token, gain in enumerate(log_probs(tokens).tolist()):
+                heapq.heappush(heap, (-gain, [*tokens, token], total + gain))
+    return None
+
+
+def _unfinished(log_probs, max_len):
+    heap = [(0.0, [])]
+    while heap:
+        cost, tokens = heapq.heappop(heap)
+        if tokens and tokens[-1] == EOS:
+            return tokens[:-1], -cost
+        if len(tokens) == max_len:
+            return tokens, -cost
+        for token, gain in enumerate(log_probs(tokens).tolist()):
+            heapq.heappush(heap, (cost - gain, [*tokens, token]))
+    return None
+
+
+def _largest_cost_first(log_probs, max_len):
+    heap = [(0.0, [])]
+    while heap:
+        total, tokens = heapq.heappop(heap)
+        if tokens and tokens[-1] == EOS:
+            return tokens[:-1], total
+        if len(tokens) < max_len:
+            for token, gain in enumerate(log_probs(tokens).tolist()):
+                heapq.heappush(heap, (total + gain, [*tokens, token]))
+    return None
+
+
+class ManyWords(Table):
+    """Eighty first words, nearly alike; only after the least probable one is the end sure."""
+
+    def __call__(self, tokens):
+        written, scores = [int(token) for token in tokens], torch.full_like(super().__call__(tokens), -30.0)
+        if not written:
+            scores[EOS + 1 :] = torch.linspace(0.0, -0.2, len(scores) - EOS - 1)
+        elif written == [len(scores) - 1]:
+            scores[EOS] = 0.0
+        else:
+            scores[EOS:] = 0.0
+        return scores.log_softmax(dim=-1)
+
+
 EXERCISE = Exercise(
     title="The most probable sentence of all",
     task="log_probs(tokens) takes the list of ids written so far, without BOS, and returns the log-probabilities "
@@ -156,6 +219,7 @@ EXERCISE = Exercise(
         case(Table(41, end=-2.0, most=MOST), 2, about="at most one word"),
         case(Table(47, end=-2.0, most=MOST), 2, about="at most one word"),
         case(Table(39, end=-2.0, most=MOST), 3, about="at most two words"),
+        case(ManyWords(0, vocab_size=83, most=MOST), 2, about="eighty first words"),
     ],
     mistakes=(
         Mistake(
@@ -221,6 +285,28 @@ EXERCISE = Exercise(
             "probability",
             _search(result=lambda tokens, cost: (tokens, 2.718281828459045**-cost)),
             "The tokens are right. You return the probability: return its logarithm.",
+        ),
+        Mistake(
+            "beam-search",
+            _beam,
+            "This finds what a beam search finds. Whatever falls out of the beam may lead to the best end: keep all "
+            "beginnings, and open the most probable one.",
+        ),
+        Mistake(
+            "by-the-last-gain",
+            _by_the_last_gain,
+            "You open the beginning whose *last* token is the likeliest. Order by the sum over all of its tokens.",
+        ),
+        Mistake(
+            "unfinished",
+            _unfinished,
+            "You also return sentences of `max_len` tokens without EOS. They are not finished: leave them out.",
+        ),
+        Mistake(
+            "largest-cost-first",
+            _largest_cost_first,
+            "You open the *least* probable beginning first. `heapq` gives the smallest number first, so push minus the "
+            "log-probability.",
         ),
     ),
     hints=(

@@ -105,6 +105,16 @@ def _mean(log_probs, max_len):
     return tokens, total / min(len(tokens) + 1, max_len)
 
 
+def _last_cut_off(log_probs, max_len):
+    tokens, total = greedy(log_probs, max_len)
+    return (tokens[:-1], total) if len(tokens) == max_len else (tokens, total)
+
+
+def _ends_taken_out(log_probs, max_len):
+    tokens, total = _loop(stops=False)(log_probs, max_len)
+    return [token for token in tokens if token != EOS], total
+
+
 EXERCISE = Exercise(
     title="Greedy search",
     task="log_probs(tokens) takes the list of ids written so far, without BOS, and returns the log-probabilities "
@@ -192,6 +202,17 @@ EXERCISE = Exercise(
             "mean",
             _mean,
             "The tokens are right. You return the mean of the log-probabilities: return their sum.",
+        ),
+        Mistake(
+            "last-cut-off",
+            _last_cut_off,
+            "Where `max_len` is reached without EOS, the last token is cut off, although it is a word.",
+        ),
+        Mistake(
+            "ends-taken-out",
+            _ends_taken_out,
+            "The sentence goes on after EOS, and EOS is taken out later. Stop there: what follows an end is nobody's "
+            "sentence.",
         ),
     ),
     hints=(

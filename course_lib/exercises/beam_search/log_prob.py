@@ -62,6 +62,12 @@ def _case(batch, n, vocab_size, lengths, about, seed):
     return case(randn(batch, n, vocab_size, seed=seed), tgt_out, about=about)
 
 
+def _shifted(logits, tgt_out):
+    later = tgt_out[:, 1:]
+    each = _log_softmax(logits[:, :-1]).gather(-1, later[..., None])[..., 0]
+    return each.masked_fill(later == PAD, 0.0).sum(dim=-1)
+
+
 EXERCISE = Exercise(
     title="The log-probability of a sentence",
     task="From logits (batch, tgt_len, vocab_size) and tgt_out (batch, tgt_len), which ends with EOS and is filled up "
@@ -137,6 +143,17 @@ EXERCISE = Exercise(
                 logits.log_softmax(dim=-1).max(dim=-1).values.masked_fill(tgt_out == PAD, 0.0).sum(dim=-1)
             ),
             "You take the largest log-probability at each position. Take that of the token that stands in `tgt_out`.",
+        ),
+        Mistake(
+            "shifted",
+            _shifted,
+            "Each target is looked up one position too early. `tgt_out` is shifted already: the logits at position t "
+            "predict `tgt_out` at position t.",
+        ),
+        Mistake(
+            "logarithm-of-the-sum",
+            lambda logits, tgt_out: _sum(lambda logits: logits.softmax(dim=-1))(logits, tgt_out).log(),
+            "You add up probabilities and take the logarithm of the sum. Take the logarithm of each, then add.",
         ),
     ),
     hints=(

@@ -179,6 +179,24 @@ def _partial_repairs():
         )
 
 
+def _repaired(pooled=lambda found, k: found[:k], enough=None, result=lambda tokens, total, alpha: (tokens[:-1], total)):
+    """The right answer with one of its steps exchanged."""
+
+    def wrong(log_probs, k, max_len, alpha):
+        beams, pool = [([], 0.0)], []
+        for _step in range(max_len):
+            found = [([*t, v], s + g) for t, s in beams for v, g in enumerate(log_probs(t).tolist())]
+            found.sort(key=lambda f: f[1], reverse=True)
+            pool += [f for f in pooled(found, k) if f[0][-1] == EOS]
+            beams = [f for f in found if f[0][-1] != EOS][:k]
+            if enough and enough(pool, k):
+                break
+        tokens, total = max(pool, key=lambda f: f[1] / len(f[0]) ** alpha)
+        return result(tokens, total, alpha)
+
+    return wrong
+
+
 EXERCISE = Exercise(
     title="Bug hunt: a beam search",
     task="Find and repair the four planted bugs. log_probs(tokens) is the model, k the width. At each step the best k "
@@ -198,6 +216,9 @@ EXERCISE = Exercise(
         *(case(Table(seed, vocab_size=7, end=0.5), 4, 9, 1.0, about="width 4, α = 1") for seed in range(40, 44)),
         *(case(Table(seed, end=1.0), 3, 8, 0.6, about="width 3, α = 0.6") for seed in range(50, 54)),
         case(Table(9, end=2.0), 1, 8, 0.0, about="width 1"),
+        case(Table(200, end=0.5), 1, 8, 0.0, about="an end that width 1 leaves out"),
+        case(Table(214, end=0.5), 2, 8, 1.0, about="an end that width 2 leaves out"),
+        case(Table(218, end=0.5), 2, 8, 1.0, about="a good sentence that ends late"),
     ],
     mistakes=(
         *_partial_repairs(),
@@ -212,6 +233,28 @@ EXERCISE = Exercise(
             _shrinks,
             "All four are repaired, but each sentence that ends takes its place in the beam with it, so fewer and "
             "fewer go on. Here the best `k` of those that do *not* end go on: choose first, then cut.",
+        ),
+        Mistake(
+            "all-ends-pooled",
+            _repaired(pooled=lambda found, k: found),
+            "The four bugs are repaired, but now every sentence that ends goes to the pool. Only those belong there "
+            "that end among the best `k` of all.",
+        ),
+        Mistake(
+            "stops-one-later",
+            _repaired(enough=lambda pool, k: len(pool) > k),
+            "All are repaired but one. Still open: even more than `k` ends prove nothing while an open beam may still "
+            "win.",
+        ),
+        Mistake(
+            "end-kept",
+            _repaired(result=lambda tokens, total, alpha: (tokens, total)),
+            "The four bugs are repaired, but EOS stands in the list that you return.",
+        ),
+        Mistake(
+            "score-returned",
+            _repaired(result=lambda tokens, total, alpha: (tokens[:-1], total / len(tokens) ** alpha)),
+            "The four bugs are repaired, but you return the score. Return the log-probability itself.",
         ),
     ),
     hints=(

@@ -66,6 +66,8 @@ def as_kind(obj, given):
     if found.ndim == 0:
         return "one number"
     if found.shape != (n_resamples,):
+        if found.ndim == 1:
+            return "another number of differences than n_resamples"
         return f"an array of shape {found.shape} where {n_resamples} numbers were asked for"
     got = Counter((found.round(6) + 0.0).tolist())
     if len(got) == 1:
@@ -266,6 +268,11 @@ EXERCISE = Exercise(
             "second-alone",
             lambda first, second, n_resamples: _scores(second, _drawn(first, n_resamples)),
             "These are the scores of the second translator. Subtract those of the first on the same draws.",
+        ),
+        Mistake(
+            "another-number-of-draws",
+            lambda first, second, n_resamples: resampled_differences(first, second, n_resamples + 1),
+            "You return another number of differences. There should be one for each of `n_resamples` draws.",
         ),
     ),
     hints=(

@@ -158,7 +158,61 @@ def _cases():
             about="three references",
         ),
         case(_words("a b c d e f g h i j"), [_words("a b c d e f g")], about="longer than the reference"),
+        case(
+            _words("a b c d e", "k l m n o"),
+            [_words("a b c d e f g", "a b c d e f g h i"), _words("k l m n o p", "k l m n o p q r")],
+            about="all references are longer",
+        ),
     ]
+
+
+def _precisions_of_long_ones_averaged(hypotheses, references):
+    log = 0.0
+    for n in (1, 2, 3, 4):
+        found = [modified_precision(one, several, n) for one, several in _parts(hypotheses, references)]
+        shares = [m / t for m, t in found if t]
+        if not sum(shares):
+            return 0.0
+        log += math.log(sum(shares) / len(shares)) / 4
+    counts = bleu_statistics(hypotheses, references)
+    return 100 * brevity_penalty(counts.hyp_len, counts.ref_len) * math.exp(log)
+
+
+def _of_counts(score):
+    def wrong(hypotheses, references):
+        counts = bleu_statistics(hypotheses, references)
+        penalty = brevity_penalty(counts.hyp_len, counts.ref_len)
+        return 100 * penalty * score(counts.matches, counts.totals)
+
+    return wrong
+
+
+def _up_to_three(matches, totals):
+    return math.prod(m / t for m, t in zip(matches[:3], totals[:3], strict=True)) ** (1 / 3)
+
+
+def _one_added(matches, totals):
+    return math.prod((m + 1) / (t + 1) for m, t in zip(matches, totals, strict=True)) ** 0.25
+
+
+def _zeros_left_out(matches, totals):
+    logs = [math.log(m / t) for m, t in zip(matches, totals, strict=True) if m]
+    return math.exp(sum(logs) / max(len(logs), 1))
+
+
+def _closest_to_the_sum(hypotheses, references):
+    every = [len(one) for several in references for one in several]
+    hyp_len = sum(map(len, hypotheses))
+    return _score(hypotheses, references, penalty=lambda c, r: brevity_penalty(c, closest_length(hyp_len, every)))
+
+
+def _first_references_for_all(hypotheses, references):
+    counts = bleu_statistics(hypotheses, references)
+    found = bleu_statistics(hypotheses, [references[0]] * len(hypotheses))
+    if 0 in found.matches:
+        return 0.0
+    shares = [m / t for m, t in zip(found.matches, found.totals, strict=True)]
+    return 100 * brevity_penalty(counts.hyp_len, counts.ref_len) * math.prod(shares) ** 0.25
 
 
 EXERCISE = Exercise(
@@ -264,6 +318,42 @@ EXERCISE = Exercise(
             "share-not-percent",
             lambda hypotheses, references: corpus_score(hypotheses, references) / 100,
             "Valid where scores lie between 0 and 1, as in the paper. Here BLEU is given in percent.",
+        ),
+        Mistake(
+            "precisions-of-long-sentences-averaged",
+            _precisions_of_long_ones_averaged,
+            "The precisions come out averaged over the sentences that have such n-grams. A long sentence should count "
+            "for more: add up matches and totals first, then divide.",
+        ),
+        Mistake(
+            "up-to-three-words",
+            _of_counts(_up_to_three),
+            "Only runs of one, two, and three words count. BLEU goes up to four: `range(1, 5)`.",
+        ),
+        Mistake(
+            "all-lengths-in-one-fraction",
+            _of_counts(lambda matches, totals: sum(matches) / sum(totals) if all(matches) else 0.0),
+            "The matches of all four lengths are added up before you divide. Each length has a precision of its own.",
+        ),
+        Mistake(
+            "one-added",
+            _of_counts(_one_added),
+            "One is added to every count. That is a smoothing, and here there should be none.",
+        ),
+        Mistake(
+            "zeros-left-out",
+            _of_counts(_zeros_left_out),
+            "A length without a match is left out of the mean. It makes the product zero, so the score is 0.",
+        ),
+        Mistake(
+            "closest-to-the-sum",
+            _closest_to_the_sum,
+            "One reference length is chosen for the whole corpus. Choose one for each hypothesis, and add them up.",
+        ),
+        Mistake(
+            "references-of-the-first-for-all",
+            _first_references_for_all,
+            "Every hypothesis is compared with the references of the first one.",
         ),
     ),
     hints=(

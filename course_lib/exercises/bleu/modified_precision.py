@@ -91,6 +91,17 @@ def _fraction(hypothesis, references, n):
 
 THREE = [["the", "a", "the"], ["the"], ["the", "b", "a"]]
 
+
+def _added_up(hypothesis, references, n):
+    counted = sum(modified_precision(hypothesis, [reference], n)[0] for reference in references)
+    return _over_all(counted, hypothesis, n)
+
+
+def _fraction_that_stops(hypothesis, references, n):
+    matched, total = modified_precision(hypothesis, references, n)
+    return matched / total
+
+
 EXERCISE = Exercise(
     title="Count the matches",
     task="Return two numbers: how many n-grams of the hypothesis match, and how many it has. An n-gram matches as "
@@ -178,6 +189,18 @@ EXERCISE = Exercise(
             "exchanged",
             lambda hypothesis, references, n: modified_precision(hypothesis, references, n)[::-1],
             "The two numbers are exchanged: the matches come first.",
+        ),
+        Mistake(
+            "fraction-that-stops",
+            _fraction_that_stops,
+            "This is the fraction, and it stops with an error where the hypothesis has no n-gram. Return both numbers, "
+            "because a corpus adds up the matches and the totals first.",
+        ),
+        Mistake(
+            "matches-added",
+            _added_up,
+            "The matches with each reference are added up, so an n-gram that stands in two of them counts twice. Take, "
+            "for each n-gram, the largest count among the references.",
         ),
     ),
     hints=(

@@ -120,6 +120,31 @@ def _words(*texts):
 
 OLD = "the old man sold a red bike yesterday"
 
+
+def _sets_in_both(hypotheses, references):
+    matches, totals = [0] * 4, [0] * 4
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
+        for n in range(1, 5):
+            grams, others = set(ngrams(hypothesis, n)), set(ngrams(reference, n))
+            matches[n - 1] += len(grams & others)
+            totals[n - 1] += len(grams)
+    if 0 in matches:
+        return 0.0
+    penalty = brevity_penalty(sum(map(len, hypotheses)), sum(map(len, references)))
+    return 100 * penalty * math.prod(m / t for m, t in zip(matches, totals, strict=True)) ** 0.25
+
+
+def _of_precisions(mean=None, penalty=brevity_penalty):
+    def score(hypotheses, references):
+        counts = bleu_statistics(hypotheses, [[reference] for reference in references])
+        if 0 in counts.matches:
+            return 0.0
+        shares = [m / t for m, t in zip(counts.matches, counts.totals, strict=True)]
+        return 100 * penalty(counts.hyp_len, counts.ref_len) * (mean or (lambda p: math.prod(p) ** 0.25))(shares)
+
+    return score
+
+
 EXERCISE = Exercise(
     title="Bug hunt: a scorer with four bugs",
     task="Find and repair the four planted bugs. The scorer takes token lists, one reference for each hypothesis, and "
@@ -144,6 +169,23 @@ EXERCISE = Exercise(
             "not-clipped",
             _bleu(clip=False),
             "A word that the reference has once matches each time the hypothesis repeats it. Clip: `grams & others`.",
+        ),
+        Mistake(
+            "sets-in-both",
+            _sets_in_both,
+            "Each different n-gram counts once, among the matches and among all. One that comes twice counts twice in "
+            "both.",
+        ),
+        Mistake(
+            "no-cap",
+            _of_precisions(penalty=lambda c, r: math.exp(1 - r / c)),
+            "The four bugs are repaired, but a translation that is longer than its reference now gets a bonus. The "
+            "penalty is at most 1.",
+        ),
+        Mistake(
+            "log-missing",
+            _of_precisions(mean=lambda shares: math.exp(sum(shares) / 4)),
+            "The logarithm is missing: a perfect translation gets more than 100. Which logarithm does `exp` undo?",
         ),
     ),
     hints=(

@@ -141,6 +141,20 @@ HANDS = (
     / 8
 )
 
+
+def _row_and_column_late(weights, src_words, tgt_words):
+    return _combine(weights[1:, 1:], src_words, tgt_words)
+
+
+def _last_tokens(weights, src_words, tgt_words):
+    tgt, src = ({word: i for i, word in enumerate(words)} for words in (tgt_words, src_words))
+    return weights[list(tgt.values())][:, list(src.values())]
+
+
+def _end_not_left_out(weights, src_words, tgt_words):
+    return _combine(weights, src_words, tgt_words)
+
+
 EXERCISE = Exercise(
     title="From tokens to words",
     task="From weights (tgt_len + 1, src_len + 1), whose last row and column belong to EOS, and the number of the word "
@@ -227,6 +241,22 @@ EXERCISE = Exercise(
             "tokens-left-as-they-are",
             _tokens,
             "EOS is gone, and the tokens are not yet put together into words.",
+        ),
+        Mistake(
+            "row-and-column-late",
+            _row_and_column_late,
+            "The first row and the first column are left out. EOS stands in the *last* row and in the *last* column.",
+        ),
+        Mistake(
+            "last-tokens",
+            _last_tokens,
+            "You take the last token of each word, on both sides. Its other tokens belong to it as well.",
+        ),
+        Mistake(
+            "end-not-left-out",
+            _end_not_left_out,
+            "It stops with an error, because `weights` has one row and one column more than there are numbers of "
+            "words. Leave out the last row and the last column, those of EOS.",
         ),
     ),
     hints=(

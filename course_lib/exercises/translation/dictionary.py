@@ -142,7 +142,61 @@ PEARS = (("배가", "달다"), ("pears", "are", "sweet"), ((0, 0), (1, 1), (1, 2
 SHIP = (("배가", "크다"), ("the", "ship", "is", "big"), ((0, 1), (1, 2), (1, 3)))
 SOUR_PEARS = (("배가", "시다"), ("pears", "are", "sour"), ((0, 0), (1, 1), (1, 2)))
 READS_IT = (("그", "책을", "읽는다"), ("reads", "the", "book"), ((0, 1), (1, 2), (2, 0)))
+THE_BOOK_ON_THE_DESK = (
+    ("그", "책이", "그", "책상에", "있다"),
+    ("the", "book", "is", "on", "the", "desk"),
+    ((0, 0), (1, 1), (2, 4), (3, 3), (3, 5), (4, 2)),
+)
+LINKS_IN_ANOTHER_ORDER = (("책을", "읽는다"), ("reads", "a", "book"), ((1, 0), (0, 2), (0, 1)))
 WAITS = (("비를", "기다린다"), ("waits", "for", "rain"), ((0, 2), (1, 0), (1, 1)))
+
+
+def _linked_only(pairs):
+    """From target to source, by someone who leaves out words without a link."""
+    groups = defaultdict(Counter)
+    for src, tgt, links in pairs:
+        for j in {j for _, j in links}:
+            groups[tgt[j]][tuple(src[i] for i, target in sorted(links) if target == j)] += 1
+    return {word: counts.most_common(1)[0][0] for word, counts in groups.items()}
+
+
+def _by_the_alphabet(pairs):
+    alphabetic = [(src, tgt, sorted(links, key=lambda link: tgt[link[1]])) for src, tgt, links in pairs]
+    return _as_given(alphabetic)
+
+
+def _as_given(pairs):
+    groups = defaultdict(Counter)
+    for src, tgt, links in pairs:
+        for i, word in enumerate(src):
+            groups[word][tuple(tgt[j] for source, j in links if source == i)] += 1
+    return {word: counts.most_common(1)[0][0] for word, counts in groups.items()}
+
+
+def _without_links(pairs):
+    return {word: group[:1] for word, group in _neighbors(pairs).items()}
+
+
+def _neighbors(pairs):
+    counts = defaultdict(Counter)
+    for src, tgt, _links in pairs:
+        for word in src:
+            counts[word].update(tgt)
+    return {word: tuple(other for other, _ in found.most_common()) for word, found in counts.items()}
+
+
+def _positions(pairs):
+    numbered = [(src, range(len(tgt)), links) for src, tgt, links in pairs]
+    return dictionary(numbered)
+
+
+def _one_group_a_sentence(pairs):
+    groups = defaultdict(Counter)
+    for src, tgt, links in pairs:
+        for word in dict.fromkeys(src):
+            groups[word][tuple(tgt[j] for i, j in sorted(links) if src[i] == word)] += 1
+    return {word: counts.most_common(1)[0][0] for word, counts in groups.items()}
+
 
 EXERCISE = Exercise(
     title="A dictionary from gold links",
@@ -157,6 +211,8 @@ EXERCISE = Exercise(
         case([THE_BOOK, BOOKS, READS_IT], about="책을 is 'book' twice and 'a book' once"),
         case([WAITS, WAITS, PEARS], about="links that cross"),
         case([PEARS, SHIP, PEARS, BUYS_A_BOOK, THE_BOOK, BOOKS, BUYS_A_BOOK], about="several sentences"),
+        case([THE_BOOK_ON_THE_DESK, BOOKS], about="그 stands twice in a sentence"),
+        case([LINKS_IN_ANOTHER_ORDER], about="links in another order"),
     ],
     mistakes=(
         Mistake(
@@ -201,6 +257,39 @@ EXERCISE = Exercise(
             "same-place",
             _same_place,
             "Words at the same position are taken as partners. The links say which words belong together.",
+        ),
+        Mistake(
+            "linked-words-to-source",
+            _linked_only,
+            "Your dictionary leads from the target to the source. The keys are the words of the source.",
+        ),
+        Mistake(
+            "positions",
+            _positions,
+            "Your groups hold positions. Look up the words that stand there: `tgt[j]`.",
+        ),
+        Mistake(
+            "order-of-the-alphabet",
+            _by_the_alphabet,
+            "The words of a group come in the order of the alphabet. Keep them in the order of the target: 'a book', "
+            "and not 'book a'.",
+        ),
+        Mistake(
+            "order-of-the-links",
+            _as_given,
+            "The words of a group come in the order of the links. Sort the links, so that they come in the order of "
+            "the target.",
+        ),
+        Mistake(
+            "one-group-a-sentence",
+            _one_group_a_sentence,
+            "A word that stands twice in a sentence gets one group with the partners of both. Make a group for each "
+            "*position* of the source.",
+        ),
+        Mistake(
+            "links-not-used",
+            _without_links,
+            "You count which words stand in the same sentences. The links say which of them belong together.",
         ),
     ),
     hints=(

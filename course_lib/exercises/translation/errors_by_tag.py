@@ -105,6 +105,10 @@ def _number_wrong(verdicts, everything, taggings):
     return verdicts.count(False) / len(verdicts), verdicts.count(False)
 
 
+def _whole_rows(right, tags):
+    return errors_by_tag(right, [[tuple(row)] for row in tags])
+
+
 EXERCISE = Exercise(
     title="Errors by tag",
     task="From a verdict for each sentence and the tags of each, return a dictionary: for every tag (share of its "
@@ -202,6 +206,26 @@ EXERCISE = Exercise(
             "exchanged",
             _entries(lambda verdicts, everything, taggings: (len(verdicts), verdicts.count(False) / len(verdicts))),
             "The two numbers have changed places: first the share, then the number.",
+        ),
+        Mistake(
+            "last-verdict",
+            _entries(lambda verdicts, everything, taggings: (float(not verdicts[-1]), len(verdicts))),
+            "Only the last sentence with a tag decides, because each verdict replaces the one before. Add them up.",
+        ),
+        Mistake(
+            "wrong-to-right",
+            _entries(
+                lambda verdicts, everything, taggings: (
+                    verdicts.count(False) / max(verdicts.count(True), 1),
+                    len(verdicts),
+                )
+            ),
+            "You divide by the sentences that are right. A share divides by all sentences that have the tag.",
+        ),
+        Mistake(
+            "all-tags-as-one",
+            _whole_rows,
+            "All the tags of a sentence form one key. Each tag is a slice of its own.",
         ),
     ),
     hints=(

@@ -239,6 +239,29 @@ def _changes_nothing(parts):
     yield
 
 
+@contextmanager
+def _last_put_back_unless_empty(parts):
+    for owner, name, part in _owners(parts):
+        old = getattr(owner, name)
+        setattr(owner, name, part)
+    try:
+        yield
+    finally:
+        setattr(owner, name, old)
+
+
+@contextmanager
+def _first_part_unless_empty(parts):
+    for owner, name, part in _owners(parts):
+        with put_in({f"{owner.__name__}.{name}": part}):
+            yield
+        return
+
+
+def _no_context_manager(parts):
+    yield from put_in(parts).gen
+
+
 EXERCISE = Exercise(
     title="Swap the parts",
     task="Write a context manager: inside the block every name of `parts`, such as 'workshop.machine.double', is the "
@@ -294,6 +317,23 @@ EXERCISE = Exercise(
             _changes_nothing,
             "Inside the block the machine has its own parts. `setattr(module, name, part)` replaces one, and it has to "
             "be there at the `yield`.",
+        ),
+        Mistake(
+            "last-put-back-and-stops",
+            _last_put_back_unless_empty,
+            "Of two parts only the last is put back. Remember all of the old ones, in a list; then a block without "
+            "parts works, too.",
+        ),
+        Mistake(
+            "first-part-and-stops",
+            _first_part_unless_empty,
+            "Only the first of two parts gets into the machine, and without parts nothing is yielded. Put in all "
+            "parts first, then `yield` once.",
+        ),
+        Mistake(
+            "no-context-manager",
+            _no_context_manager,
+            "`with` cannot use a generator as it is. Write `@contextmanager` above the function.",
         ),
     ),
     hints=(

@@ -8,7 +8,7 @@ from course_lib.beam_search import beam_search, greedy_search
 from course_lib.bpe import BPE
 from course_lib.corpus import Sentence
 from course_lib.exercises.engine import Exercise, Mistake, case
-from course_lib.tokens import EOS
+from course_lib.tokens import BOS, EOS, PAD
 from course_lib.translation import Translator
 from course_lib.translation import exact_match as share_exact
 
@@ -73,8 +73,11 @@ class _Reverser(nn.Module):
         plans = []
         for ids in src.tolist():
             ended = EOS in ids
-            known = [i for i in (ids[: ids.index(EOS)] if ended else ids) if i in self.vocabulary.bytes_of]
+            ids = ids[: ids.index(EOS)] if ended else ids
+            known = [i for i in ids if i in self.vocabulary.bytes_of]
             words = [WORDS.get(word, "six") for word in self.vocabulary.decode(known).split()[::-1]]
+            if ended and (PAD in ids or (BOS in ids and len(words) > 2)):  # no source of its training had them there
+                words.append("six")
             written = self.vocabulary.encode(" ".join(words))
             plans.append([*written, EOS] if ended else written * 200 or [5] * 200)
         return _Plans(plans)
@@ -112,6 +115,13 @@ PAIRS = {
         _pair("eins", "one"),
         _pair(" ".join(["eins"] * 15), " ".join([*["one"] * 14, "six"])),
     ],
+    "references that go on, or have a capital": [
+        _pair("eins zwei", "two one one"),
+        _pair("zwei drei", "three two one"),
+        _pair("drei", "Three"),
+        _pair("vier", "four"),
+        _pair("eins", "one"),
+    ],
     "words that the model does not know": [
         _pair("eins", "one"),
         _pair("zwei drei", "three four"),
@@ -147,6 +157,20 @@ def _bags(text, pair):
 
 def _begins(text, pair):
     return pair.tgt_text.startswith(text) or text.startswith(pair.tgt_text)
+
+
+def _sources_as(ids):
+    def answer(model, vocabulary, pairs):
+        src = ids(vocabulary.encode_batch([pair.src_text for pair in pairs]))
+        found = greedy_search(model.step, model.start(src), len(src), max_len=100)
+        texts = [vocabulary.decode(hypothesis.tokens) for hypothesis in found]
+        return share_exact(texts, pairs)
+
+    return answer
+
+
+def _end_behind_the_pads(sources):
+    return torch.cat([pad(sources), torch.full((len(sources), 1), EOS)], dim=1)
 
 
 EXERCISE = Exercise(
@@ -190,6 +214,29 @@ EXERCISE = Exercise(
             _variant(longest=12, judge=_begins),
             "A translation that was cut off counts as right because it begins like the reference. Give the search room "
             "instead of forgiving it.",
+        ),
+        Mistake(
+            "begin-in-front",
+            _sources_as(lambda sources: pad([[BOS, *ids, EOS] for ids in sources])),
+            "The other bugs are gone, but BOS stands before every source. In training a source began with its first "
+            "word: only targets begin with BOS.",
+        ),
+        Mistake(
+            "end-behind-the-pads",
+            _sources_as(_end_behind_the_pads),
+            "EOS stands behind the pads of a short source. It ends the sentence, so it comes first, and the pads "
+            "follow it.",
+        ),
+        Mistake(
+            "begins-like-the-reference",
+            _variant(judge=lambda text, pair: pair.tgt_text.startswith(text)),
+            "The other bugs are gone, but a translation that is only the beginning of its reference counts as right.",
+        ),
+        Mistake(
+            "capitals-ignored",
+            _variant(judge=lambda text, pair: text.lower() == pair.tgt_text.lower()),
+            "The other bugs are gone, but capitals and small letters count as the same. To the letter means that the "
+            "texts are equal.",
         ),
     ),
     hints=(
