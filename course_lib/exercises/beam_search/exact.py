@@ -140,7 +140,7 @@ def _greedy(log_probs, max_len):
     return tokens, total
 
 
-def _beam(log_probs, max_len, k=8):
+def _beam(log_probs, max_len, k):
     beams, pool = [([], 0.0)], [([], -float("inf"))]
     for _step in range(max_len):
         found = [([*t, v], s + g) for t, s in beams for v, g in enumerate(log_probs(t).tolist())]
@@ -286,11 +286,14 @@ EXERCISE = Exercise(
             _search(result=lambda tokens, cost: (tokens, 2.718281828459045**-cost)),
             "The tokens are right. You return the probability: return its logarithm.",
         ),
-        Mistake(
-            "beam-search",
-            _beam,
-            "This finds what a beam search finds. Whatever falls out of the beam may lead to the best end: keep all "
-            "beginnings, and open the most probable one.",
+        *(
+            Mistake(
+                f"beam-of-{k}",
+                lambda log_probs, max_len, k=k: _beam(log_probs, max_len, k),
+                "This finds what a beam search finds. Whatever falls out of the beam may lead to the best end: keep "
+                "all beginnings, and open the most probable one.",
+            )
+            for k in (2, 3, 4, 8)
         ),
         Mistake(
             "by-the-last-gain",

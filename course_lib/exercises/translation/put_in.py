@@ -240,17 +240,6 @@ def _changes_nothing(parts):
 
 
 @contextmanager
-def _last_put_back_unless_empty(parts):
-    for owner, name, part in _owners(parts):
-        old = getattr(owner, name)
-        setattr(owner, name, part)
-    try:
-        yield
-    finally:
-        setattr(owner, name, old)
-
-
-@contextmanager
 def _first_part_unless_empty(parts):
     for owner, name, part in _owners(parts):
         with put_in({f"{owner.__name__}.{name}": part}):
@@ -319,12 +308,6 @@ EXERCISE = Exercise(
             "be there at the `yield`.",
         ),
         Mistake(
-            "last-put-back-and-stops",
-            _last_put_back_unless_empty,
-            "Of two parts only the last is put back. Remember all of the old ones, in a list; then a block without "
-            "parts works, too.",
-        ),
-        Mistake(
             "first-part-and-stops",
             _first_part_unless_empty,
             "Only the first of two parts gets into the machine, and without parts nothing is yielded. Put in all "
@@ -333,7 +316,7 @@ EXERCISE = Exercise(
         Mistake(
             "no-context-manager",
             _no_context_manager,
-            "`with` cannot use a generator as it is. Write `@contextmanager` above the function.",
+            "A generator is no context manager yet. Write `@contextmanager` above the function.",
         ),
     ),
     hints=(
