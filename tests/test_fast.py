@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import assert_equal, gradient, scramble
+from torch.autograd.graph import saved_tensors_hooks
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.fast import Packing, dropout
@@ -318,6 +319,26 @@ def test_masks_with_few_axes(n, mask_of):
     q, k, v = torch.randn(3, 2, n, 4, generator=torch.Generator().manual_seed(0))
     expected, _ = scaled_dot_product_attention(q, k, v, mask_of(n))
     torch.testing.assert_close(fused_attention(q, k, v, mask_of(n)), expected)
+
+
+@pytest.mark.parametrize("mask", [None, (256,), (256, 256), (1, 256, 256)])
+@pytest.mark.parametrize("axes", [(), (4,), (2, 2)])
+def test_long_rows_are_mixed_without_their_weights(axes, mask):
+    """Where PyTorch passes its kernel over, autograd keeps as many numbers as there are weights."""
+    query, key, value = (torch.randn(*axes, 256, 16, requires_grad=True) for _ in range(3))
+    bias = None if mask is None else additive_mask(torch.rand(mask[-len(axes) - 2 :]) > 0.3, torch.float32)
+    kept = {}
+
+    def note(tensor):
+        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes() // 4
+        return tensor
+
+    with saved_tensors_hooks(note, lambda tensor: tensor):
+        output = fast_attention.mix(query, key, value, bias)
+    weights = (query @ key.mT / 4 + (0 if bias is None else bias)).softmax(dim=-1)
+    torch.testing.assert_close(output, weights @ value, rtol=1e-4, atol=1e-5)
+    of_the_bias = 0 if bias is None else bias.numel()
+    assert sum(kept.values()) < 5 * query.numel() + of_the_bias < weights.numel() + of_the_bias
 
 
 def test_many_tokens_in_half_precision():

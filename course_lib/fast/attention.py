@@ -24,6 +24,15 @@ def additive_mask(mask: Bool[Tensor, "..."], dtype: torch.dtype) -> Float[Tensor
     return torch.zeros_like(mask, dtype=dtype).masked_fill_(~mask, torch.finfo(dtype).min / 2)
 
 
+def four_axes(x: Tensor) -> Tensor:
+    """With fewer than four axes, PyTorch's kernel for CPUs is passed over without a word.
+
+    >>> four_axes(torch.zeros(3, 5, 8)).shape
+    torch.Size([1, 3, 5, 8])
+    """
+    return x[(None,) * (4 - x.dim())]
+
+
 def mix(
     query: Float[Tensor, "*batch q_len d_k"],
     key: Float[Tensor, "*batch k_len d_k"],
@@ -33,6 +42,7 @@ def mix(
 ) -> Float[Tensor, "*batch q_len d_v"]:
     """softmax(Q Kᵀ / √d_k + bias) V. Short rows: plain operations; long rows: one kernel that never stores the weights.
 
+    On a CPU, PyTorch has this kernel for up to two axes of batch and values as wide as the keys; else it stores them.
     `causal` (for q_len = k_len, without `bias`) lets query i see keys 0 … i and spares the fused kernel half its work.
 
     >>> mix(torch.zeros(1, 2, 4), torch.zeros(1, 2, 4), torch.tensor([[[1.0], [3.0]]]), causal=True)
@@ -44,7 +54,11 @@ def mix(
     if key.device.type != "cpu" or key.shape[-2] > SHORT:
         if bias is not None:  # under autocast the queries may have a smaller range than the mask was made for
             bias = bias.clamp(min=torch.finfo(query.dtype).min / 2).to(query.dtype)
-        return F.scaled_dot_product_attention(query, key, value, bias, is_causal=causal)
+            bias = four_axes(bias)
+        mixed = F.scaled_dot_product_attention(
+            four_axes(query), four_axes(key), four_axes(value), bias, is_causal=causal
+        )
+        return mixed.reshape(*query.shape[:-1], value.shape[-1])
     # A column for each query: PyTorch's softmax is several times slower along a short last axis.
     scores = key @ (query * query.shape[-1] ** -0.5).mT
     if causal:
