@@ -1,0 +1,48 @@
+"""Sphinx extension: the table of what is taught where, written from data.
+
+In book/systems.md, `<!-- systems -->` becomes the rows of book/systems.yml: one section for each chapter.
+"""
+
+from itertools import groupby
+from pathlib import Path
+
+import yaml
+from page_map import title_of
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+
+def page(env: BuildEnvironment) -> str:
+    """All rows, a table for each chapter."""
+    path = Path(env.srcdir) / "book" / "systems.yml"
+    env.note_dependency(str(path))
+    lines = []
+    for _, rows in groupby(yaml.safe_load(path.read_text(encoding="utf-8")), key=lambda row: row["at"][:2]):
+        rows = list(rows)
+        name = rows[0]["at"].partition("#")[0]
+        lines += [f"## {title_of(env, name)}", "", "| What | Code | Test | Exercises |", "|---|---|---|---|"]
+        lines += [line(row) for row in rows]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def line(row: dict) -> str:
+    """One row of a table."""
+    cells = (
+        [f"`{name}`" for name in row["code"]],
+        [f"`{test}`" for test in row["tests"]],
+        [f"`{name}`" for name in row["exercises"]],
+    )
+    chapter, _, heading = row["at"].partition("#")
+    taught = f"[{row['what']}](/chapters/{chapter}.ipynb#{heading})"
+    return " | ".join(["", taught, *(", ".join(cell) for cell in cells), ""]).strip()
+
+
+def fill(app: Sphinx, docname: str, source: list[str]) -> None:
+    if docname == "book/systems":
+        source[0] = source[0].replace("<!-- systems -->", page(app.env))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("source-read", fill)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
