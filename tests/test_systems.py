@@ -69,5 +69,5 @@ def test_a_line_of_the_page():
         "tests": [],
         "exercises": ["masks.c"],
     }
-    expected = "| [Masks](/chapters/05_masks.ipynb#pads) | `masks.a`, `masks.b` |  | `masks.c` |"
-    assert page_systems.line(row) == expected
+    lines = ["* [Masks](/chapters/05_masks.ipynb#pads)", "  * code: `masks.a` `masks.b`", "  * exercises: `masks.c`"]
+    assert page_systems.line(row) == "\n".join(lines)

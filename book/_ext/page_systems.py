@@ -13,29 +13,27 @@ from sphinx.environment import BuildEnvironment
 
 
 def page(env: BuildEnvironment) -> str:
-    """All rows, a table for each chapter."""
+    """All rows, a list for each chapter."""
     path = Path(env.srcdir) / "book" / "systems.yml"
     env.note_dependency(str(path))
     lines = []
     for _, rows in groupby(yaml.safe_load(path.read_text(encoding="utf-8")), key=lambda row: row["at"][:2]):
         rows = list(rows)
         name = rows[0]["at"].partition("#")[0]
-        lines += [f"## {title_of(env, name)}", "", "| What | Code | Test | Exercises |", "|---|---|---|---|"]
+        lines += [f"## {title_of(env, name)}", ""]
         lines += [line(row) for row in rows]
         lines.append("")
     return "\n".join(lines)
 
 
 def line(row: dict) -> str:
-    """One row of a table."""
-    cells = (
-        [f"`{name}`" for name in row["code"]],
-        [f"`{test}`" for test in row["tests"]],
-        [f"`{name}`" for name in row["exercises"]],
-    )
+    """One row: what it is, a link to where it is taught, and below it the places that the row has."""
     chapter, _, heading = row["at"].partition("#")
-    taught = f"[{row['what']}](/chapters/{chapter}.ipynb#{heading})"
-    return " | ".join(["", taught, *(", ".join(cell) for cell in cells), ""]).strip()
+    parts = [f"* [{row['what']}](/chapters/{chapter}.ipynb#{heading})"]
+    for kind in ("code", "tests", "exercises"):
+        if row[kind]:
+            parts.append(f"  * {kind}: " + " ".join(f"`{place}`" for place in row[kind]))
+    return "\n".join(parts)
 
 
 def fill(app: Sphinx, docname: str, source: list[str]) -> None:
