@@ -1,22 +1,21 @@
 """The search: change the learner's trees here and there, and look whether every case passes."""
 
 import ast
-import builtins
 import itertools
 import math
 import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from course_lib.exercises.engine.model import Case
 from course_lib.exercises.engine.repair.code import VARIANT
 from course_lib.exercises.engine.repair.graft import Grafts
 from course_lib.exercises.engine.repair.indices import INDICES
 from course_lib.exercises.engine.repair.lines import line_edits
+from course_lib.exercises.engine.repair.order import ORDERS
 from course_lib.exercises.engine.repair.places import Around, Edit, Place, Slot, places, take_back
-from course_lib.exercises.engine.repair.seen import Seen, recorder, with_recorder
+from course_lib.exercises.engine.repair.seen import Seen, recorder, variables, with_recorder
 from course_lib.exercises.engine.repair.steps import (
     added,
     another_argument,
@@ -106,7 +105,7 @@ class Search:
 
     def _small(self, spots: list[Place], around: Around) -> Iterator[Edit]:
         for place in spots:
-            for kind in INDICES if place.is_target else (*VALUES, *INDICES, in_place, turned):
+            for kind in INDICES if place.is_target else (*VALUES, *ORDERS, *INDICES, in_place, turned):
                 yield from kind.edits(place)
         for part in self.code.parts:
             yield from line_edits(part, around, self.variants.exercise.reference)
@@ -253,25 +252,3 @@ class Search:
 def _says_something(seed: _Seed) -> bool:
     """Is an edit worth telling even when more is to be done?"""
     return seed.edit.cost < SIMPLE and not isinstance(seed.edit.about, ast.FunctionDef)
-
-
-def variables(trees: list[ast.AST], found: dict[int, Seen], scope: dict[str, Any]) -> dict[str, Seen | None]:
-    """Parameters and variables, also those that are never set, and attributes of `self`, with a value that was seen."""
-    names: dict[str, Seen | None] = {}
-    nodes = [node for tree in trees for node in ast.walk(tree)]
-    for node in nodes:
-        if isinstance(node, ast.arg) and node.arg != "self":
-            names.setdefault(node.arg)
-        elif isinstance(node, ast.Name) and (isinstance(node.ctx, ast.Store) or _is_unknown(node.id, scope)):
-            names.setdefault(node.id)
-        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "self":
-            names.setdefault(f"self.{node.attr}")
-    for node in nodes:
-        name = getattr(node, "id", None) or (f"self.{node.attr}" if isinstance(node, ast.Attribute) else None)
-        if name in names and id(node) in found:
-            names[name] = names[name] or found[id(node)]
-    return names
-
-
-def _is_unknown(name: str, scope: dict[str, Any]) -> bool:
-    return name not in scope and not hasattr(builtins, name)

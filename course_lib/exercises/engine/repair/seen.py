@@ -1,6 +1,7 @@
 """What stood where: the kind of value of every expression, from one run with a recorder around each."""
 
 import ast
+import builtins
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -99,3 +100,25 @@ def _inner(node: ast.AST) -> Iterator[tuple[ast.AST, str, Any]]:
             yield node, name, value
         elif isinstance(value, ast.Attribute):  # a function is no value here, but that of which it is a method is one
             yield value, "value", value.value
+
+
+def variables(trees: list[ast.AST], found: dict[int, Seen], scope: dict[str, Any]) -> dict[str, Seen | None]:
+    """Parameters and variables, also those that are never set, and attributes of `self`, with a value that was seen."""
+    names: dict[str, Seen | None] = {}
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    for node in nodes:
+        if isinstance(node, ast.arg) and node.arg != "self":
+            names.setdefault(node.arg)
+        elif isinstance(node, ast.Name) and (isinstance(node.ctx, ast.Store) or _is_unknown(node.id, scope)):
+            names.setdefault(node.id)
+        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "self":
+            names.setdefault(f"self.{node.attr}")
+    for node in nodes:
+        name = getattr(node, "id", None) or (f"self.{node.attr}" if isinstance(node, ast.Attribute) else None)
+        if name in names and id(node) in found:
+            names[name] = names[name] or found[id(node)]
+    return names
+
+
+def _is_unknown(name: str, scope: dict[str, Any]) -> bool:
+    return name not in scope and not hasattr(builtins, name)
