@@ -83,6 +83,16 @@ def _mean(weights, mask=None):
     return torch.special.entr(weights).mean(dim=-1) / seen.sum(dim=-1).clamp(min=2).log()
 
 
+def _softmax_again(weights, mask=None):
+    return entropy((weights if mask is None else weights.masked_fill(~mask, -1e9)).softmax(dim=-1), mask)
+
+
+def _hidden_counted(weights, mask=None):
+    hidden = torch.ones_like(weights) if mask is None else (~mask).expand_as(weights).to(weights)
+    n_keys = hidden.sum(dim=-1)
+    return torch.where(n_keys > 1, torch.special.entr(weights).sum(dim=-1) / n_keys.clamp(min=2).log(), 0.0)
+
+
 EXERCISE = Exercise(
     title="How flat is a row?",
     task="Return the entropy of each row of `weights`, divided by the logarithm of the number of keys the row may see. "
@@ -164,6 +174,17 @@ EXERCISE = Exercise(
             "sign",
             lambda weights, mask=None: -entropy(weights, mask),
             "The sign is turned: logarithms of weights are negative, so the sum needs a minus in front.",
+        ),
+        Mistake(
+            "softmax-again",
+            _softmax_again,
+            "The weights went through a second softmax, which makes every row flatter. They are weights already, and "
+            "sum to 1.",
+        ),
+        Mistake(
+            "hidden-keys-counted",
+            _hidden_counted,
+            "You count the keys that are *hidden*. In `mask`, True = may attend.",
         ),
         Mistake(
             "sharpness",

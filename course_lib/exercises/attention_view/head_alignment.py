@@ -53,6 +53,10 @@ def _mean_first(weights, links):
     return head_alignment(weights.mean(dim=0, keepdim=True), links)
 
 
+def _mean_map(weights, links):
+    return head_alignment(weights.mean(dim=0), links)
+
+
 def _mean_last(weights, links):
     return head_alignment(weights, links).mean()
 
@@ -128,6 +132,12 @@ EXERCISE = Exercise(
             "heads-averaged-first",
             _mean_first,
             "You average the weights over the heads, so one number is left. Ask each head by itself.",
+        ),
+        Mistake(
+            "one-map-of-all-heads",
+            _mean_map,
+            "You average the weights over the heads and return the share of their mean map. Ask each head by itself: "
+            "one share a head.",
         ),
         Mistake(
             "heads-averaged-last",

@@ -97,6 +97,13 @@ def _kind(found, weights, rows, lengths):
     shifts = [(p - torch.arange(p.shape[1])) % p.shape[1] for p in per_copy]
     if all((s == s[:, :1]).all() for s in shifts):
         return "the rows go round"
+    if all((p[:, -1] == p.shape[1] - 1).all() for p in per_copy):
+        return "the last real key keeps its weight everywhere"
+    if all((p[:, 0] == 0).all() for p in per_copy):
+        return "the first key keeps its weight everywhere"
+    steps = torch.cat([row[:, :n].diff(dim=-1).flatten() for row, n in zip(new, lengths.tolist(), strict=True)])
+    if (steps >= 0).all() or (steps <= 0).all():
+        return "the weights in the order of their size"
     return GOOD
 
 
@@ -138,6 +145,14 @@ def _one_for_all_copies(weights, rows, lengths):
             for head, order in enumerate(orders):
                 changed[b, head, rows[b], :n] = weights[b, head, rows[b], order]
     return changed
+
+
+def _all_but_the_last(weights, rows, lengths):
+    return permute_rows(weights, rows, lengths - 1)
+
+
+def _all_but_the_first(row):
+    return torch.stack([torch.cat([head[:1], head[1:][torch.randperm(len(head) - 1)]]) for head in row])
 
 
 def _rolled(row):
@@ -216,6 +231,23 @@ EXERCISE = Exercise(
             "turned-round",
             _in_each(_rolled),
             "The rows go round: neighbors stay neighbors. Draw an order, `torch.randperm(n)`.",
+        ),
+        Mistake(
+            "last-key-stays",
+            _all_but_the_last,
+            "The last real key keeps its weight in every row. Keys 0 to lengths[b] − 1 are real, which is lengths[b] "
+            "of them: exchange all of these.",
+        ),
+        Mistake(
+            "first-key-stays",
+            _in_each(_all_but_the_first),
+            "Key 0 keeps its weight in every row. It is a word like the others: exchange all real keys.",
+        ),
+        Mistake(
+            "sorted",
+            _in_each(lambda row: row.sort(dim=-1).values),
+            "The weights come back sorted by their size: another order, but no random one. Draw it, with "
+            "`torch.randperm(n)`.",
         ),
         Mistake(
             "nothing-changed",

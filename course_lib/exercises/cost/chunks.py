@@ -101,7 +101,7 @@ def _makes_the_table(obj, given):
     n, lead = query.shape[-2], math.prod(query.shape[:-2])
     inputs = max(tensor.numel() for tensor in (query, key, value))
     allowed = max(inputs, lead * size * n)
-    if n * n <= allowed:
+    if lead * n * n <= allowed:
         return ""  # a table would be no larger than what is allowed
     with _Largest() as largest:
         obj(*given.args)
@@ -187,7 +187,7 @@ EXERCISE = Exercise(
         _case((2,), 11, 3, 5, 4, True, "a shorter last strip, causal", 12),
         _case((1,), 5, 3, 2, 1, True, "one query at a time, causal", 15),
         _case((1,), 3, 5, 2, 3, True, "one strip for all, causal", 18),
-        _case((2, 3), 17, 3, 2, 2, True, "with heads, causal", 21),
+        _case((6,), 17, 3, 2, 2, True, "six texts, causal", 21),
         _case((3,), 3, 3, 3, 3, False, "all sizes equal", 24),
     ],
     excluded=_makes_the_table,
@@ -202,6 +202,11 @@ EXERCISE = Exercise(
             "never-causal",
             _strips(),
             "Right without a mask. With causal=True, no query may see a later key.",
+        ),
+        Mistake(
+            "always-causal",
+            lambda query, key, value, size, causal: attention_in_chunks(query, key, value, size, True),
+            "Right with causal=True. Without it, every query sees all the keys: look at `causal` before you mask.",
         ),
         Mistake(
             "mask-of-the-first-strip",

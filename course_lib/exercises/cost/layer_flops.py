@@ -103,6 +103,11 @@ EXERCISE = Exercise(
             "You count three matrices in the feed-forward network. The one of 2017 has two.",
         ),
         Mistake(
+            "d-ff-as-4d",
+            lambda n, d_model, d_ff: layer_flops(n, d_model, 4 * d_model),
+            "You take d_ff = 4 · d_model, which is usual but not given: use the argument `d_ff`.",
+        ),
+        Mistake(
             "with-backward",
             _count(times=3),
             "This is forward and backward together: backward takes twice as much again. The forward pass is asked for.",

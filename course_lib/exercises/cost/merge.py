@@ -68,6 +68,11 @@ def _not_divided(output_a, size_a, output_b, size_b):
     return a[:, None] * output_a + b[:, None] * output_b, torch.logaddexp(size_a, size_b)
 
 
+def _maximum_left_out(output_a, size_a, output_b, size_b):
+    output, size = merge(output_a, size_a, output_b, size_b)
+    return output, size - torch.maximum(size_a, size_b)
+
+
 def _case(q_len, d_v, about, seed, shift_a=0.0, shift_b=0.0):
     return case(
         randn(q_len, d_v, seed=seed),
@@ -141,6 +146,12 @@ EXERCISE = Exercise(
             _without_a_maximum,
             "Right for small scores. But exp(120) is infinite in float32, and exp(−120) is 0: subtract the larger "
             "size before you take exp.",
+        ),
+        Mistake(
+            "maximum-not-put-back",
+            _maximum_left_out,
+            "The output is right, but the size is too small by what you subtracted inside the exponent. Add the "
+            "larger size again, after the logarithm.",
         ),
         Mistake(
             "sizes-added",

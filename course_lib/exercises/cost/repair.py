@@ -100,6 +100,11 @@ def _scaled(weight, inputs, targets, rate, clip, factor):
     return weight - rate * gradient * min(1.0, clip / gradient.norm())
 
 
+def _element_by_element(weight, inputs, targets, world, rate, clip):
+    x, y = torch.cat(inputs), torch.cat(targets)
+    return weight - rate * (x.T @ (x @ weight - y) / len(x)).clamp(-clip, clip)
+
+
 _OPEN = {
     "rows": "five sentences on two processes: which of them does nobody have?",
     "tokens": "by how many tokens is a process's gradient divided, and by how many in a single process?",
@@ -164,6 +169,12 @@ EXERCISE = Exercise(
                 weight, inputs, targets, rate, clip, len(torch.cat(inputs)) / len(inputs)
             ),
             "The gradient is divided by the number of sentences. The mean is over tokens.",
+        ),
+        Mistake(
+            "element-by-element",
+            _element_by_element,
+            "Each number of the gradient is limited by itself, which also turns its direction. Limit the *norm* of "
+            "the whole gradient.",
         ),
         Mistake(
             "always-at-the-limit",

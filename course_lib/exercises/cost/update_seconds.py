@@ -57,6 +57,11 @@ def _gradients_sent(times):
     return wrong
 
 
+def _whole_tokens(n_parameters, tokens, processors, flops, bandwidth, bytes_each):
+    _, sent = update_seconds(n_parameters, tokens, processors, flops, bandwidth, bytes_each)
+    return 6 * n_parameters * (tokens // processors) / flops, sent
+
+
 def _exchanged(n_parameters, tokens, processors, flops, bandwidth, bytes_each):
     return update_seconds(n_parameters, tokens, processors, flops, bandwidth, bytes_each)[::-1]
 
@@ -88,7 +93,7 @@ EXERCISE = Exercise(
     cases=lambda: [
         case(10**6, 8000, 4, 1e12, 1e9, 4, about="a million parameters on 4 processors"),
         case(1000, 12, 2, 1e3, 1e2, 3, about="2 processors"),
-        case(1000, 35, 5, 1e4, 1e3, 2, about="5 processors"),
+        case(1000, 37, 5, 1e4, 1e3, 2, about="5 processors, 37 tokens"),
         case(700, 11, 1, 1e3, 1e2, 4, about="a single processor has nothing to send"),
         case(65_000_000, 50_000, 8, 3e12, 12e9, 4, about="the base model on 8 GPUs"),
     ],
@@ -153,6 +158,11 @@ EXERCISE = Exercise(
             _tokens_sent,
             "The number of tokens comes into what is sent. A gradient has one number for each parameter, however many "
             "tokens it comes from.",
+        ),
+        Mistake(
+            "whole-division",
+            _whole_tokens,
+            "Whole division, `tokens // processors`, leaves the rest of the tokens to nobody. Divide with `/`.",
         ),
         Mistake(
             "exchanged",
