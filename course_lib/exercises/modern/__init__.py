@@ -1,0 +1,1 @@
+"""Exercises of chapter 20, from 2017 to today."""
