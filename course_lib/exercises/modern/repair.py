@@ -1,0 +1,193 @@
+"""Exercise: bug hunt: four bugs in a step of attention with a cache."""
+
+import itertools
+
+import torch
+from torch.nn import functional as F
+
+from course_lib.exercises.engine import Exercise, Mistake, case
+from course_lib.exercises.inputs import randn
+from course_lib.modern import rotary_angles, rotate
+
+
+def cached_attention(query, key, value, old_key, old_value):
+    """Attention of n new tokens to themselves and to those in the cache.
+
+    All are (heads, tokens, d_k); there are fewer heads of keys and values
+    than of queries, and the old keys are turned already. Returns the outputs
+    and the keys that go into the cache.
+    """
+    past, n = old_key.shape[1], query.shape[1]
+    angles = rotary_angles(torch.arange(past, past + n), query.shape[-1])
+    query, key = rotate(query, angles), rotate(key, angles)
+    key = torch.cat([old_key, key], dim=1)
+    value = torch.cat([old_value, value], dim=1)
+    group = len(query) // len(key)
+    shared_key = key.repeat_interleave(group, dim=0)
+    shared_value = value.repeat_interleave(group, dim=0)
+    mask = torch.ones(n, past + n).tril(diagonal=past).bool()
+    output = F.scaled_dot_product_attention(query, shared_key, shared_value, mask)
+    return output, key
+
+
+def cached_attention_starter(query, key, value, old_key, old_value):
+    past, n = old_key.shape[1], query.shape[1]
+    angles = rotary_angles(torch.arange(n), query.shape[-1])
+    query, key = rotate(query, angles), rotate(key, angles)
+    key = torch.cat([old_key, key], dim=1)
+    value = torch.cat([old_value, rotate(value, angles)], dim=1)
+    group = len(query) // len(key)
+    shared_key = key.repeat(group, 1, 1)
+    shared_value = value.repeat(group, 1, 1)
+    mask = torch.ones(n, past + n).tril().bool()
+    output = F.scaled_dot_product_attention(query, shared_key, shared_value, mask)
+    return output, key
+
+
+def with_pytorchs_groups(query, key, value, old_key, old_value):
+    past, n = old_key.shape[1], query.shape[1]
+    angles = rotary_angles(torch.arange(n) + past, query.shape[-1])
+    key = torch.cat([old_key, rotate(key, angles)], dim=1)
+    value = torch.cat([old_value, value], dim=1)
+    mask = torch.arange(past + n) <= torch.arange(n)[:, None] + past
+    query = rotate(query, angles)
+    return F.scaled_dot_product_attention(
+        query[None], key[None], value[None], attn_mask=mask, enable_gqa=True
+    )[0], key
+
+
+def word_by_word(query, key, value, old_key, old_value):
+    outputs, group = [], len(query) // len(key)
+    for t in range(query.shape[1]):
+        angles = rotary_angles(torch.tensor([old_key.shape[1]]), query.shape[-1])
+        old_key = torch.cat([old_key, rotate(key[:, t : t + 1], angles)], dim=1)
+        old_value = torch.cat([old_value, value[:, t : t + 1]], dim=1)
+        rows = []
+        for head, q in enumerate(rotate(query[:, t : t + 1], angles)):
+            weights = (q @ old_key[head // group].T / q.shape[-1] ** 0.5).softmax(dim=-1)
+            rows.append(weights @ old_value[head // group])
+        outputs.append(torch.stack(rows))
+    return torch.cat(outputs, dim=1), old_key
+
+
+def with_filled_scores(query, key, value, old_key, old_value):
+    past, n, d_k = old_key.shape[1], *query.shape[1:]
+    angles = rotary_angles(torch.arange(past + n)[past:], d_k)
+    key = torch.cat([old_key, rotate(key, angles)], 1)
+    value = torch.cat([old_value, value], 1)
+    grouped = rotate(query, angles).unflatten(0, (len(key), -1))
+    scores = grouped @ key[:, None].mT / d_k**0.5
+    future = torch.ones(n, past + n, dtype=torch.bool).triu(past + 1)
+    weights = scores.masked_fill(future, float("-inf")).softmax(-1)
+    return (weights @ value[:, None]).flatten(0, 1), key
+
+
+def _attention(position=False, values=False, heads=False, mask=False):
+    """The repaired listing with some of its bugs left in."""
+
+    def answer(query, key, value, old_key, old_value):
+        past, n = old_key.shape[1], query.shape[1]
+        angles = rotary_angles(torch.arange(n) + (0 if position else past), query.shape[-1])
+        query, key = rotate(query, angles), rotate(key, angles)
+        key = torch.cat([old_key, key], dim=1)
+        value = torch.cat([old_value, rotate(value, angles) if values else value], dim=1)
+        group = len(query) // len(key)
+        share = (lambda x: x.repeat(group, 1, 1)) if heads else (lambda x: x.repeat_interleave(group, dim=0))
+        seen = torch.ones(n, past + n).tril(diagonal=0 if mask else past).bool()
+        return F.scaled_dot_product_attention(query, share(key), share(value), seen), key
+
+    return answer
+
+
+# What to say about each bug that is left.
+_LEFT = {
+    "position": "where does the first new token stand if five are in the cache?",
+    "values": "what should depend on the position: which tokens are looked at, or also what they say?",
+    "heads": "which head of keys does query head 1 read, if two of four heads share one?",
+    "mask": "may the first new token see all the tokens of the cache?",
+}
+_NUMBERS = {1: "One", 2: "Two", 3: "Three"}
+
+
+def _half_repaired():
+    for n_left in (1, 2, 3):
+        for left in itertools.combinations(_LEFT, n_left):
+            asked = " And ".join(_LEFT[bug] for bug in left)
+            asked = asked[0].upper() + asked[1:]
+            yield Mistake(
+                "left-" + "-and-".join(left),
+                _attention(**dict.fromkeys(left, True)),
+                f"{_NUMBERS[4 - n_left]} of four found. {asked}",
+            )
+
+
+def _turns_the_cache_again(query, key, value, old_key, old_value):
+    """The whole of the keys is turned, the cached ones a second time."""
+    past, n = old_key.shape[1], query.shape[1]
+    whole = rotary_angles(torch.arange(past + n), query.shape[-1])
+    key = rotate(torch.cat([old_key, key], dim=1), whole)
+    value = torch.cat([old_value, value], dim=1)
+    query = rotate(query, whole[past:])
+    group = len(query) // len(key)
+    mask = torch.ones(n, past + n).tril(diagonal=past).bool()
+    shared = key.repeat_interleave(group, dim=0), value.repeat_interleave(group, dim=0)
+    return F.scaled_dot_product_attention(query, *shared, mask), key
+
+
+def _no_mask(query, key, value, old_key, old_value):
+    past, n = old_key.shape[1], query.shape[1]
+    angles = rotary_angles(torch.arange(past, past + n), query.shape[-1])
+    query, key = rotate(query, angles), torch.cat([old_key, rotate(key, angles)], dim=1)
+    value = torch.cat([old_value, value], dim=1)
+    group = len(query) // len(key)
+    shared = key.repeat_interleave(group, dim=0), value.repeat_interleave(group, dim=0)
+    return F.scaled_dot_product_attention(query, *shared), key
+
+
+def _cases():
+    def inputs(n_heads, n_kv_heads, n, past, d_k, seed):
+        query = randn(n_heads, n, d_k, seed=seed)
+        key, value = (randn(n_kv_heads, n, d_k, seed=seed + i) for i in (1, 2))
+        return query, key, value, *(randn(n_kv_heads, past, d_k, seed=seed + i) for i in (3, 4))
+
+    return [
+        case(*inputs(4, 2, 1, 3, 2, seed=0), about="one new token, three in the cache"),
+        case(*inputs(4, 2, 3, 0, 2, seed=10), about="three new tokens, an empty cache"),
+        case(*inputs(6, 2, 3, 5, 4, seed=20), about="three new tokens, five in the cache"),
+        case(*inputs(6, 3, 2, 4, 8, seed=30), about="six and three heads"),
+        case(*inputs(4, 4, 4, 4, 4, seed=40), about="all sizes equal"),
+        case(*inputs(3, 1, 2, 7, 6, seed=50), about="one head of keys for all"),
+    ]
+
+
+EXERCISE = Exercise(
+    title="Bug hunt: four bugs in a step with a cache",
+    task="Find the four bugs, so that new tokens attend to those in the cache and to each other as in one whole pass.",
+    reference=cached_attention,
+    starter=cached_attention_starter,
+    cases=_cases,
+    mistakes=(
+        *_half_repaired(),
+        Mistake(
+            "cache-turned-again",
+            _turns_the_cache_again,
+            "You turn all the keys, those of the cache as well. They were turned when they were put there.",
+        ),
+        Mistake(
+            "no-mask",
+            _no_mask,
+            "Without a mask the first new token sees the later ones. One new token alone needs none, several do.",
+        ),
+    ),
+    hints=(
+        "Each of four lines holds one bug: that of the angles, that of the values, the two `repeat`s (one bug in both), "
+        "and that of the mask.",
+        "Where does the first new token stand? Which of query, key, and value may depend on the position? Which heads "
+        "share? Which of the old tokens may the first new one see?",
+        "`torch.arange(past, past + n)`, `value` as it is, `repeat_interleave(group, dim=0)`, and "
+        "`.tril(diagonal=past)`.",
+    ),
+    alternatives=(with_pytorchs_groups, word_by_word, with_filled_scores),
+    difficulty=3,
+    minutes=15,
+)
