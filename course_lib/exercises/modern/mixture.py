@@ -116,9 +116,7 @@ def _first_gate(kept, logits, chosen):
 def _gates_on_the_input(x, router, experts, k):
     kept, chosen = (x @ router).topk(k, dim=-1)
     gates = _scattered(x @ router, chosen, kept.softmax(dim=-1))
-    return sum(
-        (gates[:, e : e + 1] > 0) * expert(gates[:, e : e + 1] * x) for e, expert in enumerate(experts)
-    )
+    return sum((gates[:, e : e + 1] > 0) * expert(gates[:, e : e + 1] * x) for e, expert in enumerate(experts))
 
 
 def _residual(x, router, experts, k):

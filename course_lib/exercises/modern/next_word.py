@@ -108,9 +108,7 @@ def _least_likely(logits, p):
     return -top_p_filter(-logits, p).nan_to_num(posinf=math.inf) if p < 1 else logits
 
 
-def _of(
-    temper=lambda logits, temperature: logits / temperature, top_k=_filter_k, top_p=top_p_filter, finish=_softmax
-):
+def _of(temper=lambda logits, temperature: logits / temperature, top_k=_filter_k, top_p=top_p_filter, finish=_softmax):
     def answer(logits, temperature=1.0, k=None, p=1.0):
         return finish(top_p(top_k(temper(logits, temperature), k), p))
 

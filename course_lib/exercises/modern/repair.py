@@ -51,9 +51,7 @@ def with_pytorchs_groups(query, key, value, old_key, old_value):
     value = torch.cat([old_value, value], dim=1)
     mask = torch.arange(past + n) <= torch.arange(n)[:, None] + past
     query = rotate(query, angles)
-    return F.scaled_dot_product_attention(
-        query[None], key[None], value[None], attn_mask=mask, enable_gqa=True
-    )[0], key
+    return F.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask=mask, enable_gqa=True)[0], key
 
 
 def word_by_word(query, key, value, old_key, old_value):

@@ -1,0 +1,179 @@
+"""A language model of 2017, and each part of today swapped in, at equal parameters.
+
+    python -m experiments.modern_parts
+
+The English side of the course corpus as one text; about 139,500 parameters; windows of 64 words, 16 of them an update,
+in the same order for each model of a seed. AdamW at the rate 0.01 (the best of four for 2017; see RATES), warm-up over
+a tenth of the updates, then a cosine. "every layer" is a control: sinusoids are added to what W^Q and W^K read, in
+every layer, so positions are absolute but arrive where RoPE brings them. "silent mean" removes the centering of the
+2017 model's norms after the training. Five seeds, two lengths of training: about 45 minutes on one core.
+"""
+
+import dataclasses
+import time
+from collections import Counter
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from course_lib.attention import scaled_dot_product_attention
+from course_lib.corpus import course_corpus
+from course_lib.language_model import LanguageModel, LanguageModelConfig, windows
+from course_lib.layer_norm import LayerNorm
+from course_lib.modern import GroupedQueryAttention
+from course_lib.multi_head import merge_heads, split_heads
+from course_lib.positional_encoding import sinusoidal_encoding
+from course_lib.tokens import EOS, UNK
+from course_lib.training import cosine
+from experiments import store
+
+SEEDS = [0, 1, 2, 3, 4]
+UPDATES = [300, 1200]
+LENGTH, BATCH, RATE = 64, 16, 0.01
+RATES = [0.001, 0.003, 0.01, 0.03]
+OLD = {"rms_norm": False, "positions": "sinusoidal", "swiglu": False, "n_kv_heads": 4, "d_ff": 256}
+PARTS = {
+    "2017": {},
+    "RMSNorm": {"rms_norm": True},
+    "SwiGLU": {"swiglu": True, "d_ff": 172},
+    "grouped queries": {"n_kv_heads": 2, "d_ff": 288},
+    "RoPE": {"positions": "rotary"},
+    "all four": {"rms_norm": True, "swiglu": True, "positions": "rotary", "n_kv_heads": 2, "d_ff": 193},
+    "no positions": {"positions": "none"},
+    "every layer": {"positions": "none"},  # and sinusoids at the queries and keys
+}
+
+
+def text() -> tuple[Tensor, Tensor, list[str]]:
+    """The training text, the validation text, and the words, as ids."""
+    corpus = course_corpus()
+    sides = [[[*pair.tgt_text.split(" "), None] for pair in corpus[name]] for name in ("train", "val", "test")]
+    counts = Counter(word for words in sides[0] for word in words if word)
+    known = ["PAD", "BOS", "EOS", "UNK", *sorted(counts, key=lambda word: (-counts[word], word))]
+    ids = {word: i for i, word in enumerate(known)} | {None: EOS}
+    numbers = [torch.tensor([ids.get(word, UNK) for words in side for word in words]) for side in sides]
+    return numbers[0], torch.cat(numbers[1:]), known
+
+
+class AtQueriesAndKeys(GroupedQueryAttention):
+    """Attention that adds sinusoids to what its queries and keys are made from, and not to what its values are."""
+
+    def forward(self, x, mask=None, angles=None, cache=None):
+        placed = x + sinusoidal_encoding(x.shape[1], x.shape[2]).to(x)
+        query, key = split_heads(self.w_q(placed), self.n_heads), split_heads(self.w_k(placed), self.n_kv_heads)
+        value = split_heads(self.w_v(x), self.n_kv_heads)
+        output, weights = scaled_dot_product_attention(query, key, value, mask)
+        return self.w_o(merge_heads(output)), weights, (key, value)
+
+
+def make(part: str, vocab_size: int, seed: int) -> LanguageModel:
+    torch.manual_seed(seed)
+    config = LanguageModelConfig(vocab_size, d_model=64, n_layers=2, **OLD)
+    model = LanguageModel(dataclasses.replace(config, **PARTS[part]))
+    if part == "every layer":
+        for block in model.blocks:
+            block.attention.__class__ = AtQueriesAndKeys
+    return model
+
+
+def train(model: LanguageModel, ids: Tensor, updates: int, seed: int, rate: float = RATE, far: int = 0) -> float:
+    """Train, and return the CPU seconds. With `far`, each batch is placed at an offset below it."""
+    read, said = windows(ids, LENGTH)
+    order = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
+    began = time.process_time()
+    for step in range(updates):
+        for group in optimizer.param_groups:
+            group["lr"] = cosine(step / updates, rate, warmup=0.1)
+        rows = torch.randint(len(read), (BATCH,), generator=order)
+        offset = int(torch.randint(far, (), generator=order)) if far else 0
+        loss = F.cross_entropy(model(read[rows], offset=offset).flatten(0, 1), said[rows].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    return time.process_time() - began
+
+
+@torch.no_grad()
+def measure(model: LanguageModel, ids: Tensor, length: int = LENGTH, offset: int = 0) -> Tensor:
+    """The loss at each place of a window."""
+    model.eval()
+    read, said = windows(ids, length)
+    size = max(1, 4096 // length)
+    sums = torch.zeros(length, dtype=torch.float64)
+    for i in range(0, len(read), size):
+        logits = model(read[i : i + size], offset=offset)
+        sums += F.cross_entropy(logits.mT, said[i : i + size], reduction="none").double().sum(dim=0)
+    model.train()
+    return sums / len(read)
+
+
+class WithoutMean(LayerNorm):
+    """A layer norm whose mean is left where it is."""
+
+    def forward(self, x):
+        return self.gain * x * torch.rsqrt(x.square().mean(-1, keepdim=True) + self.eps) + self.bias
+
+
+def uncentered(model: LanguageModel, ids: Tensor) -> float:
+    """The loss when the norms of a trained model no longer subtract the mean."""
+    norms = [module for module in model.modules() if isinstance(module, LayerNorm)]
+    for norm in norms:
+        norm.__class__ = WithoutMean
+    loss = measure(model, ids).mean().item()
+    for norm in norms:
+        norm.__class__ = LayerNorm
+    return loss
+
+
+def floors(ids: Tensor, test: Tensor, n_words: int) -> list[float]:
+    """Losses of interpolated counts of one word, of pairs, and of triples."""
+    train_ids, found = ids.tolist(), []
+    probs = torch.full((len(test) - 2,), 1 / n_words, dtype=torch.float64)
+    for n in (1, 2, 3):
+        whole = Counter(zip(*(train_ids[i:] for i in range(n)), strict=False))
+        before = Counter(zip(*(train_ids[i:] for i in range(n - 1)), strict=False)) if n > 1 else None
+        follow = Counter(gram[:-1] for gram in whole) if n > 1 else None
+        words = test.tolist()
+        for t in range(2, len(words)):
+            gram = tuple(words[t - n + 1 : t + 1])
+            past = gram[:-1]
+            total = before[past] if n > 1 else len(train_ids)
+            kinds = follow[past] if n > 1 else len(whole)
+            if total:  # Witten–Bell: the share of the shorter run grows with the number of kinds
+                probs[t - 2] = (whole[gram] + kinds * probs[t - 2]) / (total + kinds)
+        found.append(-probs.log().mean().item())
+    return found
+
+
+def main() -> None:
+    ids, test, words = text()
+    rates = {}
+    for part in ("2017", "all four"):
+        for rate in RATES:
+            model = make(part, len(words), 0)
+            train(model, ids, 300, 0, rate)
+            rates[f"{part} {rate}"] = round(measure(model, test).mean().item(), 4)
+    rows, uncentered_losses = [], []
+    for updates in UPDATES:
+        for part in PARTS:
+            losses, seconds = [], []
+            for seed in SEEDS:
+                model = make(part, len(words), seed)
+                seconds.append(train(model, ids, updates, seed))
+                losses.append(round(measure(model, test).mean().item(), 4))
+                if part == "2017" and updates == UPDATES[0]:
+                    uncentered_losses.append(round(uncentered(model, test), 4))
+            size = sum(p.numel() for p in model.parameters())
+            row = {"part": part, "updates": updates, "parameters": size, "loss": losses}
+            rows.append(row | {"seconds": [round(s, 1) for s in seconds]})
+            print(rows[-1], flush=True)
+    numbers = [round(x, 3) for x in floors(ids, test, len(words))]
+    about = {"words": len(words), "tokens": len(ids), "floors": numbers, "uncentered": uncentered_losses}
+    store(__file__, seeds=SEEDS, rates=rates, rows=rows, **about)
+
+
+if __name__ == "__main__":
+    main()
