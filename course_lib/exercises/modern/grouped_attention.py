@@ -34,7 +34,7 @@ def with_one_more_axis(query, key, value, mask=None):
 
 
 def with_a_loop_over_heads(query, key, value, mask=None):
-    batch, n_heads, q_len, d_k = query.shape
+    batch, n_heads, q_len, _d_k = query.shape
     mask = None if mask is None else mask.expand(batch, n_heads, q_len, key.shape[2])
     outputs = []
     for head in range(n_heads):

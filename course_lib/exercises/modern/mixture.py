@@ -151,16 +151,16 @@ def _cases():
 
 EXERCISE = Exercise(
     title="Free: a mixture of experts",
-    task="Hand each token of x (n_tokens, d_model) to the k experts with the largest logits x @ router, and return their "
-    "outputs weighted by the softmax over those k logits. Each expert is a function of (tokens, d_model).",
+    task="Hand each token of x (n_tokens, d_model) to the k experts with the largest logits x @ router, and return "
+    "their outputs weighted by the softmax over those k logits. Each expert is a function of (tokens, d_model).",
     reference=mixture,
     cases=_cases,
     mistakes=(
         Convention(
             "probabilities-of-all",
             _of(gate=_switched),
-            "Valid in other models (the Switch Transformer weighs so): your gates are probabilities over *all* experts, "
-            "and their sum is below 1. Here the softmax runs over the k logits that were kept.",
+            "Valid in other models (the Switch Transformer weighs so): your gates are probabilities over *all* "
+            "experts, and their sum is below 1. Here the softmax runs over the k logits that were kept.",
         ),
         Mistake(
             "all-experts",

@@ -170,8 +170,8 @@ def _cases():
 
 EXERCISE = Exercise(
     title="Free: the next word's probabilities",
-    task="Return the probabilities (vocab_size,) from which the next word is drawn: the temperature divides the logits, "
-    "then the top_k largest stay, and of these the most probable words until they reach top_p together, at least one.",
+    task="Return the probabilities (vocab_size,) from which the next word is drawn: the temperature divides the "
+    "logits, then the top_k largest stay, and of these the most probable words until they reach top_p together, at least one.",
     reference=next_word_probs,
     cases=_cases,
     mistakes=(
@@ -183,8 +183,8 @@ EXERCISE = Exercise(
         Mistake(
             "temperature-ignored",
             _of(temper=lambda logits, temperature: logits),
-            "Right at temperature 1. The temperature has no effect on your result: it divides the *logits* (a divisor of "
-            "probabilities cancels when they are normalized).",
+            "Right at temperature 1. The temperature has no effect on your result: it divides the *logits* (a divisor "
+            "of probabilities cancels when they are normalized).",
         ),
         Mistake(
             "filters-before-temperature",
@@ -195,8 +195,8 @@ EXERCISE = Exercise(
         Mistake(
             "p-before-k",
             _p_first,
-            "Each filter is right alone. Your p counts the probabilities of all words: here top-k comes first, and p counts "
-            "what it has left, which sums to 1 again.",
+            "Each filter is right alone. Your p counts the probabilities of all words: here top-k comes first, and p "
+            "counts what it has left, which sums to 1 again.",
         ),
         Mistake(
             "crossing-word-dropped",

@@ -70,8 +70,8 @@ def _own_head(d, h, n_kv, d_k):
 
 EXERCISE = Exercise(
     title="The size of a real model",
-    task="Count the trained numbers of a decoder-only model with RMSNorm, rotary positions, SwiGLU, and grouped queries, "
-    "without any bias: two norms a layer and one at the end. `tied` says that input and output share one matrix.",
+    task="Count the trained numbers of a decoder-only model with RMSNorm, rotary positions, SwiGLU, and grouped "
+    "queries, without any bias: two norms a layer and one at the end. `tied` says that input and output share one matrix.",
     reference=model_size,
     cases=lambda: [
         case(10, 4, 1, 2, 1, 2, 3, True, about="a tiny model"),

@@ -178,8 +178,8 @@ EXERCISE = Exercise(
         ),
     ),
     hints=(
-        "Each of four lines holds one bug: that of the angles, that of the values, the two `repeat`s (one bug in both), "
-        "and that of the mask.",
+        "Each of four lines holds one bug: that of the angles, that of the values, the two `repeat`s (one bug in "
+        "both), and that of the mask.",
         "Where does the first new token stand? Which of query, key, and value may depend on the position? Which heads "
         "share? Which of the old tokens may the first new one see?",
         "`torch.arange(past, past + n)`, `value` as it is, `repeat_interleave(group, dim=0)`, and "
