@@ -71,7 +71,8 @@ def _own_head(d, h, n_kv, d_k):
 EXERCISE = Exercise(
     title="The size of a real model",
     task="Count the trained numbers of a decoder-only model with RMSNorm, rotary positions, SwiGLU, and grouped "
-    "queries, without any bias: two norms a layer and one at the end. `tied` says that input and output share one matrix.",
+    "queries, without any bias: two norms a layer and one at the end. `tied` says that input and output share a "
+    "matrix.",
     reference=model_size,
     cases=lambda: [
         case(10, 4, 1, 2, 1, 2, 3, True, about="a tiny model"),
@@ -86,7 +87,8 @@ EXERCISE = Exercise(
         Mistake(
             "counted-twice",
             _count(tables=lambda tied: 2),
-            "Right where `tied` is False. A tied matrix serves input and output, and it is *one* matrix: count it once.",
+            "Right where `tied` is False. A tied matrix serves input and output, and it is *one* matrix: count it "
+            "once.",
         ),
         Mistake(
             "always-tied",
@@ -111,7 +113,8 @@ EXERCISE = Exercise(
         Mistake(
             "heads-fill-d-model",
             _count(attention=_own_head),
-            "Right where n_heads · d_k is d_model. It need not be: here d_k is given, so count d_model × n_heads · d_k.",
+            "Right where n_heads · d_k is d_model. It need not be: here d_k is given, so count d_model × n_heads · "
+            "d_k.",
         ),
         Mistake(
             "full-keys-and-values",
