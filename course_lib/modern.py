@@ -9,12 +9,12 @@ from course_lib.multi_head import merge_heads, split_heads
 
 
 class RMSNorm(nn.Module):
-    """gain · x / √(mean of squares + eps): layer norm without the mean and without the bias.
+    """gain · x / √(mean of squares + eps): a layer norm without mean and bias.
 
-    Half-precision numbers are normalized in single precision, lest their squares be too large.
-    Source: Zhang and Sennrich 2019, equation 4.
+    Half-precision numbers are normalized in single precision, lest their
+    squares be too large. Source: Zhang and Sennrich 2019, equation 4.
 
-    >>> RMSNorm(2)(torch.tensor([1.0, 7.0]))     # the root mean square of 1 and 7 is 5
+    >>> RMSNorm(2)(torch.tensor([1.0, 7.0]))    # their root mean square is 5
     tensor([0.2000, 1.4000], grad_fn=<MulBackward0>)
     """
 
@@ -32,7 +32,7 @@ class RMSNorm(nn.Module):
 def rotary_angles(
     positions: Int[Tensor, " seq_len"], d_k: int, base: float = 10000.0
 ) -> Float[Tensor, "seq_len half_d_k"]:
-    """position / base^(2i / d_k) for pair i: the angle by which a query or key at that position is turned.
+    """position / base^(2i / d_k) for pair i: how far a query or key is turned.
 
     Source: Su et al. 2021, section 3.2.2. Raises ValueError for an odd d_k.
 
@@ -42,20 +42,24 @@ def rotary_angles(
     """
     if d_k % 2:
         raise ValueError(f"expected an even d_k, got {d_k}: rotation acts on pairs of features")
-    wide = torch.promote_types(torch.get_default_dtype(), torch.float32)  # half precision cannot count beyond 256
+    # half precision cannot count beyond 256
+    wide = torch.promote_types(torch.get_default_dtype(), torch.float32)
     return positions[:, None] * base ** (-torch.arange(0, d_k, 2, device=positions.device, dtype=wide) / d_k)
 
 
 def rotate(
     x: Float[Tensor, "*batch seq_len d_k"], angles: Float[Tensor, "seq_len half_d_k"], layout: str = "half"
 ) -> Float[Tensor, "*batch seq_len d_k"]:
-    """Turn every pair of features by its angle: then query · key depends on the *distance* of their positions alone.
+    """Turn every pair of features by its angle.
 
-    Which features form pair i: (2i, 2i + 1) in the "interleaved" layout of the paper, (i, i + d_k / 2) in the "half"
-    layout of Llama's released code. Weights trained with one layout are wrong with the other. Rotate queries and keys,
-    never values.
+    Then query · key depends on the *distance* of their positions alone. Which
+    features form pair i: (2i, 2i + 1) in the "interleaved" layout of the paper,
+    (i, i + d_k / 2) in the "half" layout of most of today's released weights.
+    Weights trained with one layout are wrong with the other. Rotate queries
+    and keys, never values.
 
-    >>> x, quarter_turn = torch.tensor([[1.0, 2.0, 3.0, 4.0]]), torch.full((1, 2), torch.pi / 2)
+    >>> x = torch.tensor([[1.0, 2.0, 3.0, 4.0]])
+    >>> quarter_turn = torch.full((1, 2), torch.pi / 2)
     >>> rotate(x, quarter_turn, layout="interleaved").round()
     tensor([[-2.,  1., -4.,  3.]])
     >>> rotate(x, quarter_turn, layout="half").round()
@@ -73,9 +77,10 @@ def rotate(
 
 
 class SwiGLU(nn.Module):
-    """W_2 (silu(W_1 x) ⊙ W_3 x): a feed-forward network whose hidden features are gated by others.
+    """W_2 (silu(W_1 x) ⊙ W_3 x): hidden features that are gated by others.
 
-    Three matrices instead of two: with d_ff times 2/3 it has as many parameters. Source: Shazeer 2020, equation 6.
+    Three matrices instead of two: with d_ff times 2/3 it has as many
+    parameters. Source: Shazeer 2020, equation 6.
 
     >>> SwiGLU(d_model=4, d_ff=8)(torch.randn(1, 3, 4)).shape
     torch.Size([1, 3, 4])
@@ -92,14 +97,16 @@ class SwiGLU(nn.Module):
 
 
 class GroupedQueryAttention(nn.Module):
-    """Multi-head attention in which n_heads / n_kv_heads neighboring query heads share one head of keys and values.
+    """Multi-head attention whose neighboring query heads share keys and values.
 
-    n_kv_heads = n_heads is multi-head attention, 1 is multi-query attention; the cache shrinks by the ratio. `angles`
-    (see `rotary_angles`) turn queries and keys. `cache` holds keys and values of earlier tokens; the third result is
-    the cache with the new ones behind. A head is `d_k` features wide, d_model / n_heads when it is None.
+    n_kv_heads = n_heads is multi-head attention, 1 is multi-query attention;
+    the cache shrinks by the ratio. `angles` (see `rotary_angles`) turn queries
+    and keys. `cache` holds keys and values of earlier tokens; the third result
+    is the cache with the new ones behind. A head is `d_k` features wide,
+    d_model / n_heads when it is None.
     Source: Ainslie et al. 2023; Shazeer 2019 for n_kv_heads = 1.
 
-    >>> attention = GroupedQueryAttention(d_model=8, n_heads=4, n_kv_heads=2)
+    >>> attention = GroupedQueryAttention(8, n_heads=4, n_kv_heads=2)
     >>> output, weights, (key, value) = attention(torch.randn(1, 5, 8))
     >>> weights.shape, key.shape
     (torch.Size([1, 4, 5, 5]), torch.Size([1, 2, 5, 2]))

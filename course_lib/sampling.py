@@ -21,8 +21,9 @@ def top_k_filter(logits: Float[Tensor, "*shape vocab_size"], k: int) -> Float[Te
 
 
 def top_p_filter(logits: Float[Tensor, "*shape vocab_size"], p: float) -> Float[Tensor, "*shape vocab_size"]:
-    """Keep the most probable words until their probabilities reach p together, at least one; the others get −∞.
+    """Keep the most probable words until they reach p together; others get −∞.
 
+    At least one word is kept.
     Source: Holtzman et al. 2020, section 3.1.
 
     >>> top_p_filter(torch.tensor([0.2, 0.5, 0.3]).log(), p=0.6).exp()
