@@ -54,7 +54,7 @@ def rotate(
 
     Then query · key depends on the *distance* of their positions alone. Which
     features form pair i: (2i, 2i + 1) in the "interleaved" layout of the paper,
-    (i, i + d_k / 2) in the "half" layout of most of today's released weights.
+    (i, i + d_k / 2) in the "half" layout of Hugging Face's Llama.
     Weights trained with one layout are wrong with the other. Rotate queries
     and keys, never values.
 

@@ -154,7 +154,7 @@ EXERCISE = Exercise(
             "neighbors",
             _turned(turn=_neighbors),
             "Valid, and the layout of the paper: your pair i is (2i, 2i + 1), the *interleaved* layout. This exercise "
-            "asks for the *half* layout of Llama's code, (i, i + d_k / 2).",
+            "asks for the *half* layout, (i, i + d_k / 2).",
         ),
         Convention(
             "backwards",
