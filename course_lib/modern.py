@@ -116,9 +116,10 @@ class GroupedQueryAttention(nn.Module):
         super().__init__()
         if min(n_heads, n_kv_heads) < 1 or (d_k is None and d_model % n_heads) or n_heads % n_kv_heads:
             raise ValueError(
-                f"expected d_model divisible by n_heads and n_heads by n_kv_heads, got {d_model}, {n_heads} and "
-                f"{n_kv_heads}: every key-value head serves n_heads / n_kv_heads query heads, "
-                "and a head is d_model / n_heads features wide unless you give d_k"
+                "expected d_model divisible by n_heads and n_heads by "
+                f"n_kv_heads, got {d_model}, {n_heads} and {n_kv_heads}: every "
+                "key-value head serves n_heads / n_kv_heads query heads, and a "
+                "head is d_model / n_heads features wide unless you give d_k"
             )
         d_k = d_k or d_model // n_heads
         self.n_heads, self.n_kv_heads, self.layout = n_heads, n_kv_heads, layout

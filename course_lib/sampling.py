@@ -11,7 +11,9 @@ from course_lib.tokens import EOS, PAD
 
 
 def top_k_filter(logits: Float[Tensor, "*shape vocab_size"], k: int) -> Float[Tensor, "*shape vocab_size"]:
-    """Keep the k largest logits, set the others to −∞. Source: Fan et al. 2018, section 5.4.
+    """Keep the k largest logits, set the others to −∞.
+
+    Source: Fan et al. 2018, section 5.4.
 
     >>> top_k_filter(torch.tensor([1.0, 3.0, 2.0]), k=2)
     tensor([-inf, 3., 2.])
