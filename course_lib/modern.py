@@ -41,7 +41,7 @@ def rotary_angles(
             [3.0000, 0.0300]])
     """
     if d_k % 2:
-        raise ValueError(f"expected an even d_k, got {d_k}: rotation acts on pairs of features")
+        raise ValueError(f"expected an even d_k, got {d_k}: RoPE turns pairs")
     # half precision cannot count beyond 256
     wide = torch.promote_types(torch.get_default_dtype(), torch.float32)
     return positions[:, None] * base ** (-torch.arange(0, d_k, 2, device=positions.device, dtype=wide) / d_k)
@@ -66,7 +66,8 @@ def rotate(
     tensor([[-3., -4.,  1.,  2.]])
     """
     if layout not in ("interleaved", "half"):
-        raise ValueError(f"expected layout 'interleaved' or 'half', got {layout!r}: choose the one of the weights")
+        known = "'interleaved' or 'half'"
+        raise ValueError(f"expected layout {known}, got {layout!r}: take the weights' own")
     cos, sin = angles.cos().to(x), angles.sin().to(x)
     if layout == "interleaved":
         first, second = x[..., 0::2], x[..., 1::2]

@@ -164,11 +164,9 @@ def test_values_are_not_rotated():
 
 
 def test_messages():
-    with pytest.raises(
-        ValueError, match="expected layout 'interleaved' or 'half', got 'pairs': choose the one of the weights"
-    ):
+    with pytest.raises(ValueError, match="expected layout 'interleaved' or 'half', got 'pairs': take the weights' own"):
         rotate(torch.ones(1, 2), torch.ones(1, 1), "pairs")
-    with pytest.raises(ValueError, match="expected an even d_k, got 5: rotation acts on pairs of features"):
+    with pytest.raises(ValueError, match="expected an even d_k, got 5: RoPE turns pairs"):
         rotary_angles(torch.arange(3), 5)
     message = "expected d_model divisible by n_heads and n_heads by n_kv_heads, got"
     with pytest.raises(ValueError, match=f"{message} 7, 2 and 1: every key-value head serves"):
