@@ -169,7 +169,7 @@ def _cases():
 
 
 EXERCISE = Exercise(
-    title="Free: the next word's probabilities",
+    title="The next word's probabilities",
     task="Return the probabilities (vocab_size,) from which the next word is drawn: the temperature divides the "
     "logits, then the top_k largest stay, and of these the most probable words until they reach top_p together, at "
     "least one.",
