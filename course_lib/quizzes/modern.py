@@ -49,9 +49,9 @@ QUESTIONS = [
                 "A short sentence has fewer factors below 1. Many of them are more probable.",
             ),
             Option(
-                "no, by a factor of thousands",
+                "no, some drawn ones are more probable",
                 True,
-                "The likeliest first words lead into long sentences, whose many factors make a small product.",
+                "The likeliest first word leads into a long sentence, whose many factors make a small product.",
             ),
         ],
     ),
