@@ -3,10 +3,13 @@
     python -m experiments.modern_parts
 
 The English side of the course corpus as one text; about 139,500 parameters; windows of 64 words, 16 of them an update,
-in the same order for each model of a seed. AdamW at the rate 0.01 (the best of four for 2017; see RATES), warm-up over
-a tenth of the updates, then a cosine. "every layer" is a control: sinusoids are added to what W^Q and W^K read, in
-every layer, so positions are absolute but arrive where RoPE brings them. "silent mean" removes the centering of the
-2017 model's norms after the training. Five seeds, two lengths of training: about 45 minutes on one core.
+in the same order for each model of a seed. AdamW at the rate 0.01, warm-up over a tenth of the updates, then a cosine.
+`rates` says what the other rates give with seed 0. Five seeds, two lengths of training.
+
+The controls train for the shorter time. In them sinusoids are not added to the words, but to what W^Q and W^K read:
+positions are absolute, and arrive where RoPE brings them, in the first layer or in each; in the last control W^V reads
+them, too. `uncentered` are the losses of the 2017 models whose norms stop centering after the training.
+About 30 minutes on one core.
 """
 
 import dataclasses
@@ -32,7 +35,7 @@ from experiments import store
 SEEDS = [0, 1, 2, 3, 4]
 UPDATES = [300, 1200]
 LENGTH, BATCH, RATE = 64, 16, 0.01
-RATES = [0.001, 0.003, 0.01, 0.03]
+RATES = {300: [0.001, 0.003, 0.03], 1200: [0.003, 0.03]}
 OLD = {"rms_norm": False, "positions": "sinusoidal", "swiglu": False, "n_kv_heads": 4, "d_ff": 256}
 PARTS = {
     "2017": {},
@@ -41,8 +44,12 @@ PARTS = {
     "grouped queries": {"n_kv_heads": 2, "d_ff": 288},
     "RoPE": {"positions": "rotary"},
     "all four": {"rms_norm": True, "swiglu": True, "positions": "rotary", "n_kv_heads": 2, "d_ff": 193},
-    "no positions": {"positions": "none"},
-    "every layer": {"positions": "none"},  # and sinusoids at the queries and keys
+}
+CONTROLS = {  # layers whose queries and keys read sinusoids, and whether values do
+    "no positions": (0, False),
+    "first layer": (1, False),
+    "every layer": (2, False),
+    "every layer, values too": (2, True),
 }
 
 
@@ -57,13 +64,15 @@ def text() -> tuple[Tensor, Tensor, list[str]]:
     return numbers[0], torch.cat(numbers[1:]), known
 
 
-class AtQueriesAndKeys(GroupedQueryAttention):
-    """Attention that adds sinusoids to what its queries and keys are made from, and not to what its values are."""
+class Placed(GroupedQueryAttention):
+    """Attention that adds sinusoids to what its queries and keys are made from, and its values if `in_values`."""
+
+    in_values = False
 
     def forward(self, x, mask=None, angles=None, cache=None):
         placed = x + sinusoidal_encoding(x.shape[1], x.shape[2]).to(x)
         query, key = split_heads(self.w_q(placed), self.n_heads), split_heads(self.w_k(placed), self.n_kv_heads)
-        value = split_heads(self.w_v(x), self.n_kv_heads)
+        value = split_heads(self.w_v(placed if self.in_values else x), self.n_kv_heads)
         output, weights = scaled_dot_product_attention(query, key, value, mask)
         return self.w_o(merge_heads(output)), weights, (key, value)
 
@@ -71,10 +80,11 @@ class AtQueriesAndKeys(GroupedQueryAttention):
 def make(part: str, vocab_size: int, seed: int) -> LanguageModel:
     torch.manual_seed(seed)
     config = LanguageModelConfig(vocab_size, d_model=64, n_layers=2, **OLD)
-    model = LanguageModel(dataclasses.replace(config, **PARTS[part]))
-    if part == "every layer":
-        for block in model.blocks:
-            block.attention.__class__ = AtQueriesAndKeys
+    model = LanguageModel(dataclasses.replace(config, **PARTS.get(part, {"positions": "none"})))
+    n_layers, in_values = CONTROLS.get(part, (0, False))
+    for block in model.blocks[:n_layers]:
+        block.attention.__class__ = Placed
+        block.attention.in_values = in_values
     return model
 
 
@@ -166,15 +176,9 @@ def norm_speed(rounds: int = 30) -> dict[str, float]:
 
 def main() -> None:
     ids, test, words = text()
-    rates = {}
-    for part in ("2017", "all four"):
-        for rate in RATES:
-            model = make(part, len(words), 0)
-            train(model, ids, 300, 0, rate)
-            rates[f"{part} {rate}"] = round(measure(model, test).mean().item(), 4)
     rows, uncentered_losses = [], []
     for updates in UPDATES:
-        for part in PARTS:
+        for part in PARTS | (CONTROLS if updates == UPDATES[0] else {}):
             losses, seconds = [], []
             for seed in SEEDS:
                 model = make(part, len(words), seed)
@@ -186,6 +190,15 @@ def main() -> None:
             row = {"part": part, "updates": updates, "parameters": size, "loss": losses}
             rows.append(row | {"seconds": [round(s, 1) for s in seconds]})
             print(rows[-1], flush=True)
+    rates = []
+    for updates, others in RATES.items():
+        for part in PARTS if updates == UPDATES[0] else ("2017", "RoPE"):
+            for rate in others:
+                model = make(part, len(words), 0)
+                train(model, ids, updates, 0, rate)
+                loss = round(measure(model, test).mean().item(), 4)
+                rates.append({"part": part, "updates": updates, "rate": rate, "loss": loss})
+                print(rates[-1], flush=True)
     numbers = [round(x, 3) for x in floors(ids, test, len(words))]
     about = {"words": len(words), "tokens": len(ids), "floors": numbers, "uncentered": uncentered_losses}
     about["norm_ms"] = norm_speed()
