@@ -42,7 +42,7 @@ def rotary_angles(
     """
     if d_k % 2:
         raise ValueError(f"expected an even d_k, got {d_k}: RoPE turns pairs")
-    # half precision cannot count beyond 256
+    # bfloat16 cannot count beyond 256
     wide = torch.promote_types(torch.get_default_dtype(), torch.float32)
     return positions[:, None] * base ** (-torch.arange(0, d_k, 2, device=positions.device, dtype=wide) / d_k)
 

@@ -122,7 +122,9 @@ QUESTIONS = [
                 False,
                 "It starts there. Moving changes nothing for RoPE, and the distances stay as long as they are.",
             ),
-            Option("a lower temperature", False, "It sharpens what the model predicts, and does not mend it."),
+            Option(
+                "a lower temperature", False, "It makes likely words likelier, and here the likely words are wrong."
+            ),
             Option("dividing all angles by 8", False, "Then neighbors stand an eighth apart, which is new as well."),
         ],
     ),
@@ -163,6 +165,27 @@ QUESTIONS = [
             ),
             Option("It is better, if 0.02 is more than the spread of seeds.", False, "The size has changed as well."),
             Option("It is worse, because it costs more.", False, "The cost was not measured, and nothing says so."),
+        ],
+    ),
+    Question(
+        id="modern.control",
+        text='RoPE learns faster than sinusoids that are added to the words. A friend says: "because it is relative". '
+        "Which experiment could refute this?",
+        options=[
+            Option(
+                "the same race with ten more seeds", False, "It makes the lead surer. It says nothing of its cause."
+            ),
+            Option(
+                "a third runner: absolute positions at queries and keys of each layer",
+                True,
+                "If it keeps most of the lead, relative positions are not what made it.",
+            ),
+            Option("the same race with a larger model", False, "The two still differ in more than one thing."),
+            Option(
+                "RoPE without any training, on the same text",
+                False,
+                "An untrained model knows nothing, and says nothing of how fast it learns.",
+            ),
         ],
     ),
     Question(
