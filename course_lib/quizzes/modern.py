@@ -12,7 +12,7 @@ QUESTIONS = [
             Option(
                 "about 3.5",
                 True,
-                "The text is the same and every distance in it, too. But what the model adds to its words is new.",
+                "The words and their distances are the same, but the vectors that the model adds to the words are new.",
             ),
             Option(
                 "3.1 as before, since the sentence is the same",
@@ -214,11 +214,11 @@ QUESTIONS = [
         id="modern.eight_times_seven",
         text="Mixtral 8x7B has eight experts and 46.7 billion parameters. Why not 56 billion?",
         options=[
-            Option("Most experts are smaller than 7 billion.", False, "All eight are alike."),
+            Option("Four experts are smaller than the others.", False, "All eight are of the same size."),
             Option(
                 "Attention and tables are there once.",
                 True,
-                "Only the feed-forward networks are eight. What else a 7B model has is shared.",
+                "Only the feed-forward networks are there eight times. The experts share the rest of the model.",
             ),
             Option("Only two experts work for a token.", False, "Those that do not work are stored all the same."),
             Option("Its grouped queries save the rest.", False, "They save keys and values, far less than 9 billion."),
