@@ -109,6 +109,11 @@ def _wrong_slot(x, router, experts, k):
     return _dense(x, experts, _scattered(x @ router, chosen.sort(dim=-1).values, kept.softmax(dim=-1)))
 
 
+def _slots_for_experts(x, router, experts, k):
+    gates = (x @ router).topk(k, dim=-1).values.softmax(dim=-1)
+    return sum(gates[:, j : j + 1] * experts[j](x) for j in range(k))
+
+
 def _first_gate(kept, logits, chosen):
     return kept.softmax(dim=-1)[:, :1].expand(-1, kept.shape[1])
 
@@ -225,6 +230,12 @@ EXERCISE = Exercise(
             "first-k-experts",
             _of(choose=lambda logits, k: (logits[:, :k], torch.arange(k).expand(len(logits), -1))),
             "You always take the first k experts. The router chooses, for each token.",
+        ),
+        Mistake(
+            "slots-for-experts",
+            _slots_for_experts,
+            "The gates are right, but slot j always gets expert j. Which expert stands in slot j differs from token to "
+            "token: `topk` returns it beside the values.",
         ),
         Mistake(
             "gates-on-the-input",

@@ -169,6 +169,16 @@ EXERCISE = Exercise(
             "The matrices are right. The norms have gains, too: d_model numbers each.",
         ),
         Mistake(
+            "one-number-a-norm",
+            lambda *a: _count()(*a) - (2 * a[2] + 1) * (a[1] - 1),
+            "The matrices are right. You count one number for each norm. Its gain has one for each feature, d_model.",
+        ),
+        Mistake(
+            "last-norm-in-each-layer",
+            _count(norms=3, last=0),
+            "You count three norms in a layer. There are two, and the third one stands once, after the last layer.",
+        ),
+        Mistake(
             "no-last-norm",
             _count(last=0),
             "There are d_model numbers missing, however many layers there are: the norm after the last layer.",

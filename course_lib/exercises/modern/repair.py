@@ -132,6 +132,22 @@ def _turns_the_cache_again(query, key, value, old_key, old_value):
     return F.scaled_dot_product_attention(query, *shared, mask), key
 
 
+def _placed(query_from, key_from):
+    """The repaired listing, whose first new query and key stand so many places after `past` (None: at 0)."""
+
+    def answer(query, key, value, old_key, old_value):
+        past, n = old_key.shape[1], query.shape[1]
+        places = [torch.arange(n) + (0 if start is None else past + start) for start in (query_from, key_from)]
+        query, key = (rotate(x, rotary_angles(at, x.shape[-1])) for x, at in zip((query, key), places, strict=True))
+        key, value = torch.cat([old_key, key], dim=1), torch.cat([old_value, value], dim=1)
+        group = len(query) // len(key)
+        shared = key.repeat_interleave(group, dim=0), value.repeat_interleave(group, dim=0)
+        mask = torch.ones(n, past + n).tril(diagonal=past).bool()
+        return F.scaled_dot_product_attention(query, *shared, mask), key
+
+    return answer
+
+
 def _no_mask(query, key, value, old_key, old_value):
     past, n = old_key.shape[1], query.shape[1]
     angles = rotary_angles(torch.arange(past, past + n), query.shape[-1])
@@ -170,6 +186,22 @@ EXERCISE = Exercise(
             "cache-turned-again",
             _turns_the_cache_again,
             "You turn all the keys, those of the cache as well. They were turned when they were put there.",
+        ),
+        Mistake(
+            "one-place-too-far",
+            _placed(1, 1),
+            "Your new tokens stand one place too far. Positions count from 0: if five are in the cache, they stand at "
+            "0 to 4. Where does the first new one stand?",
+        ),
+        Mistake(
+            "keys-from-zero",
+            _placed(0, None),
+            "Your queries stand where they belong, but your keys are turned as if the cache were empty.",
+        ),
+        Mistake(
+            "queries-from-zero",
+            _placed(None, 0),
+            "Your keys stand where they belong, but your queries are turned as if the cache were empty.",
         ),
         Mistake(
             "no-mask",

@@ -67,6 +67,10 @@ def _length_one(x, gain, eps=1e-6):
     return gain * x / (x.square().sum(dim=-1, keepdim=True) + eps).sqrt()
 
 
+def _length_one_without_eps(x, gain, eps=1e-6):
+    return gain * x / x.square().sum(dim=-1, keepdim=True).sqrt()
+
+
 def _square_of_the_mean(x, gain, eps=1e-6):
     return gain * x / (x.mean(dim=-1, keepdim=True).square() + eps).sqrt()
 
@@ -131,6 +135,12 @@ EXERCISE = Exercise(
             "their sum.",
         ),
         Mistake(
+            "length-one-without-eps",
+            _length_one_without_eps,
+            "Your tokens have length 1, so they are too small by a factor of √d: take the *mean* of the squares, not "
+            "their sum. And eps plays no part in your result.",
+        ),
+        Mistake(
             "no-root",
             _of(size=lambda mean_square, eps: mean_square + eps),
             "You divide by the mean square itself. Doubling x should change nothing, and with your answer it halves "
@@ -176,6 +186,11 @@ EXERCISE = Exercise(
             "gain-added",
             _of(gained=lambda normalized, gain: gain + normalized),
             "Right up to the gain: you add it. It multiplies.",
+        ),
+        Mistake(
+            "gain-divides",
+            _of(gained=lambda normalized, gain: normalized / gain),
+            "Right up to the gain: you divide by it. It multiplies.",
         ),
         Mistake(
             "no-gain",

@@ -90,6 +90,13 @@ def _swapped_back(x, angles):
     return torch.cat([first * sin + second * cos, first * cos - second * sin], dim=-1).float()
 
 
+def _sine_for_cosine(x, angles):
+    """The first half has sine and cosine exchanged."""
+    first, second = x.double().chunk(2, dim=-1)
+    cos, sin = angles.cos(), angles.sin()
+    return torch.cat([first * sin - second * cos, first * sin + second * cos], dim=-1).float()
+
+
 def _torn(x, angles):
     """Pairs read as halves, and angles laid out for neighbors."""
     angles = angles.repeat_interleave(2, dim=-1)
@@ -178,6 +185,12 @@ EXERCISE = Exercise(
             "halves-exchanged",
             _turned(turn=_swapped_back),
             "The two numbers of each pair have changed places: a·cos − b·sin stands in the first half.",
+        ),
+        Mistake(
+            "sine-for-cosine",
+            _turned(turn=_sine_for_cosine),
+            "The second half is right. In the first, sine and cosine have changed places: a token at position 0 is not "
+            "turned, so its a must be a·cos 0.",
         ),
         Mistake(
             "cosine-alone",
