@@ -31,9 +31,9 @@ QUESTIONS = [
             Option("about 0.8", False, "A lead that grows with the training would mean that RoPE learns *more*."),
             Option("about 0.2, as before", False, "That would be a better model, and not only a quicker start."),
             Option(
-                "about 0.01",
+                "about 0.02",
                 True,
-                "It is there with every seed, and it is twenty times smaller: RoPE learns faster here.",
+                "It is there with every seed, and it is ten times smaller: RoPE learns faster here.",
             ),
         ],
     ),
