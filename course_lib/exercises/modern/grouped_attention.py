@@ -127,6 +127,11 @@ def _group_means(query, key, value, mask=None):
     return outputs.unflatten(1, (key.shape[1], -1)).mean(dim=2)
 
 
+def _merged(query, key, value, mask=None):
+    outputs = _attend(query, _shared(key, query.shape[1]), _shared(value, query.shape[1]), mask)
+    return outputs.transpose(1, 2).flatten(2)
+
+
 def _cases():
     def inputs(batch, n_heads, n_kv_heads, q_len, k_len, d_k, seed):
         query = randn(batch, n_heads, q_len, d_k, seed=seed)
@@ -212,6 +217,12 @@ EXERCISE = Exercise(
             "one-output-a-group",
             _group_means,
             "You return one output for each group. Each query head has its own.",
+        ),
+        Mistake(
+            "heads-merged",
+            _merged,
+            "The outputs are right, and you merge their heads. Here the heads stay apart: (batch, n_heads, q_len, "
+            "d_k).",
         ),
         Mistake(
             "mask-ignored",

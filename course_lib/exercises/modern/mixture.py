@@ -95,6 +95,16 @@ def _one_choice_for_all(x, router, experts, k):
     return _dense(x, experts, gates)
 
 
+def _same_experts_own_gates(x, router, experts, k):
+    logits = x @ router
+    chosen = logits.sum(dim=0).topk(k).indices.expand(len(x), -1)
+    return _dense(x, experts, _scattered(logits, chosen, logits.gather(1, chosen).softmax(dim=-1)))
+
+
+def _best_alone(x, router, experts, k):
+    return mixture(x, router, experts, 1)
+
+
 def _over_tokens(kept, logits, chosen):
     return kept.softmax(dim=0)
 
@@ -220,6 +230,18 @@ EXERCISE = Exercise(
             "one-choice-for-all-tokens",
             _one_choice_for_all,
             "You choose the experts once, for all tokens together. Each token chooses its own.",
+        ),
+        Mistake(
+            "same-experts-for-all-tokens",
+            _same_experts_own_gates,
+            "Each token has gates of its own, but you choose the experts once, for all tokens together. Each token "
+            "chooses its own.",
+        ),
+        Mistake(
+            "best-expert-alone",
+            _best_alone,
+            "Right for k = 1. With more, only the best expert of a token works. The k best ones are to work, each "
+            "weighted by its gate.",
         ),
         Mistake(
             "least-preferred",

@@ -68,6 +68,11 @@ def _own_head(d, h, n_kv, d_k):
     return 2 * d * d + 2 * d * n_kv * (d // h)
 
 
+def _layers_times_the_first_term(vocab_size, d_model, n_layers, n_heads, n_kv_heads, d_k, d_ff, tied):
+    once = 2 * d_model * n_kv_heads * d_k + 3 * d_model * d_ff + 2 * d_model
+    return (1 if tied else 2) * vocab_size * d_model + n_layers * 2 * d_model * n_heads * d_k + once + d_model
+
+
 EXERCISE = Exercise(
     title="The size of a real model",
     task="Count the trained numbers of a decoder-only model with RMSNorm, rotary positions, SwiGLU, and grouped "
@@ -147,6 +152,12 @@ EXERCISE = Exercise(
             _count(attention=lambda d, h, n_kv, d_k: 4 * d * d),
             "Those are the four d_model × d_model matrices of 2017. Here queries are n_heads · d_k wide, keys and "
             "values n_kv_heads · d_k.",
+        ),
+        Mistake(
+            "layers-times-the-first-term",
+            _layers_times_the_first_term,
+            "Right for one layer. With more, only the queries and W^O are multiplied by n_layers: put the whole layer "
+            "in parentheses.",
         ),
         Mistake(
             "two-matrices-in-the-network",

@@ -158,6 +158,25 @@ def _no_mask(query, key, value, old_key, old_value):
     return F.scaled_dot_product_attention(query, *shared), key
 
 
+def _repaired(cached=lambda key, group: key, tile_keys=False, tile_values=False):
+    """The repaired listing with another cache, or with keys or values handed out in turn."""
+
+    def answer(query, key, value, old_key, old_value):
+        key = cached_attention(query, key, value, old_key, old_value)[1]
+        past, n = old_key.shape[1], query.shape[1]
+        query = rotate(query, rotary_angles(torch.arange(past, past + n), query.shape[-1]))
+        value = torch.cat([old_value, value], dim=1)
+        group = len(query) // len(key)
+        shared = (
+            x.repeat(group, 1, 1) if tiled else x.repeat_interleave(group, dim=0)
+            for x, tiled in ((key, tile_keys), (value, tile_values))
+        )
+        mask = torch.ones(n, past + n).tril(diagonal=past).bool()
+        return F.scaled_dot_product_attention(query, *shared, mask), cached(key, group)
+
+    return answer
+
+
 def _cases():
     def inputs(n_heads, n_kv_heads, n, past, d_k, seed):
         query = randn(n_heads, n, d_k, seed=seed)
@@ -202,6 +221,24 @@ EXERCISE = Exercise(
             "queries-from-zero",
             _placed(None, 0),
             "Your keys stand where they belong, but your queries are turned as if the cache were empty.",
+        ),
+        Mistake(
+            "values-in-turn",
+            _repaired(tile_values=True),
+            "The keys are shared by neighbors, but the values are handed out in turn (0 1 0 1). The same bug stands in "
+            "two places.",
+        ),
+        Mistake(
+            "keys-in-turn",
+            _repaired(tile_keys=True),
+            "The values are shared by neighbors, but the keys are handed out in turn (0 1 0 1). The same bug stands in "
+            "two places.",
+        ),
+        Mistake(
+            "copies-in-the-cache",
+            _repaired(cached=lambda key, group: key.repeat_interleave(group, dim=0)),
+            "The outputs are right, but your cache holds a copy of the keys for every query head. It holds each shared "
+            "head once.",
         ),
         Mistake(
             "no-mask",
