@@ -216,6 +216,20 @@ def test_endless_code_is_stopped_in_a_thread_too():
     assert [result.diagnosis for result in results] == ["too-slow"]
 
 
+def looks_forever(obj, given):
+    return endless(*given.args)
+
+
+def fails_on_a_second_look(obj, given):
+    raise ValueError("no such table")
+
+
+@pytest.mark.parametrize(("excluded", "diagnosis"), [(looks_forever, "too-slow"), (fails_on_a_second_look, "raised")])
+def test_a_second_look_that_does_not_end_well_is_no_pass(excluded, diagnosis):
+    result = check_exercise(exercise(excluded=excluded), double, time_limit=0.3)
+    assert (result.passed, result.diagnosis) == (False, diagnosis)
+
+
 def test_nothing_is_interrupted_after_the_check():
     judge(double, time_limit=0.2)
     time.sleep(0.4)

@@ -236,14 +236,22 @@ def test_changing_an_input_fails(exercise):
 
 @each_exercise
 def test_another_answer_at_the_second_call_fails(exercise):
-    calls = []
+    calls, once = [], None
 
     def moody(*args, **kwargs):
         calls.append(1)
         answer = exercise.reference(*args, **kwargs)
-        return answer if len(calls) <= len(list(exercise.cases())) else through(lambda t: as_tensor(t) * 0 - 7)(answer)
+        return answer if once is None or len(calls) <= 2 * once else through(another)(answer)
 
+    for given in exercise.cases():
+        exercise.run(moody, given)  # how often it is called when every case is asked once
+    once = len(calls)
     assert_refused(check(exercise.id, moody), "not-repeatable")
+
+
+def another(value):
+    tensor = as_tensor(value)
+    return -7 if tensor is None else tensor * 0 - 7
 
 
 # The data themselves

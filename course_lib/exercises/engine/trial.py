@@ -132,11 +132,15 @@ class Trial:
     def excluded(self, time_limit: float) -> Result | None:
         """The answer is right, but made in a way that the exercise excludes."""
         for given in self.cases if self.exercise.excluded else ():
-            asked = replace(self.exercise, call=self.exercise.excluded)
-            name = run(asked, self.obj, given, time.monotonic() + time_limit).value
-            if mistake := next((mistake for mistake in self.exercise.mistakes if mistake.name == name), None):
-                found, where = Difference(name, mistake.message), input_of(self.exercise, given)
-                return failed(self.exercise, found, where, kind="convention")
+            asked, where = replace(self.exercise, call=self.exercise.excluded), input_of(self.exercise, given)
+            outcome = run(asked, self.obj, given, time.monotonic() + time_limit)
+            if outcome.out_of_time:
+                sentence = f"The answer is right, but a second look at how it is made took over {time_limit:g} seconds."
+                return failed(self.exercise, Difference("too-slow", sentence + " Run the cell again."), where)
+            if outcome.error is not None:
+                return failed(self.exercise, difference_in(self.exercise, "", outcome), where)
+            if mistake := next((mistake for mistake in self.exercise.mistakes if mistake.name == outcome.value), None):
+                return failed(self.exercise, Difference(mistake.name, mistake.message), where, kind="convention")
         return None
 
     def _repair(self, wrong: list[int], error_line: int | None = None, **options: Any) -> Repair | None:
