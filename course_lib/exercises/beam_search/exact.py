@@ -290,8 +290,8 @@ EXERCISE = Exercise(
             Mistake(
                 f"beam-of-{k}",
                 lambda log_probs, max_len, k=k: _beam(log_probs, max_len, k),
-                f"This finds what a beam of {k} finds. Whatever falls out of the beam may lead to the best end: keep all "
-                "beginnings, and open the most probable one.",
+                f"This finds what a beam of {k} finds. Whatever falls out of the beam may lead to the best end: keep "
+                "all beginnings, and open the most probable one.",
             )
             for k in (2, 3, 4, 8)
         ),

@@ -261,8 +261,8 @@ EXERCISE = Exercise(
         Mistake(
             "linked-words-to-source",
             _linked_only,
-            "The keys are the linked words of the target, with their source words as groups. Turn it round: the keys are "
-            "the words of the source.",
+            "The keys are the linked words of the target, with their source words as groups. Turn it round: the keys "
+            "are the words of the source.",
         ),
         Mistake(
             "positions",
