@@ -31,8 +31,15 @@ def documents() -> list[str]:
 
 
 CHAPTERS = [name for name in documents() if name.startswith("chapters/")]
-each_page = pytest.mark.parametrize("name", documents())
-each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, indirect=True)
+
+
+def each(names):
+    """Tests of one page share its window, and so they go to one process: opening it takes seconds."""
+    marked = [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in names]
+    return pytest.mark.parametrize("opened", marked, indirect=True)
+
+
+each_page, each_chapter = each(documents()), each(CHAPTERS)
 
 
 @pytest.fixture(scope="session")
@@ -96,19 +103,19 @@ def visit(browser):
 
 
 @pytest.fixture(scope="session")
-def chapter(request, book, browser):
-    """A chapter's name, and its page: opening it takes seconds, so that all tests which work it share it."""
-    seen = Visit(browser)
+def opened(request, book, browser):
+    """A page's name, and the window that all of its tests share."""
+    seen = Visit(browser, color_scheme="light", reduced_motion="reduce")
     page = seen.open(book / f"{request.param}.html")
     page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.wasOpen = fold.open; })")
-    yield request.param, page
+    yield request.param, seen
     seen.context.close()
 
 
 @pytest.fixture
-def page(chapter):
-    """The page of a chapter, its folds as a reader finds them."""
-    _, page = chapter
+def page(opened):
+    """The page, its folds as a reader finds them."""
+    page = opened[1].page
     page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = fold.wasOpen; })")
     return page
 
@@ -134,13 +141,12 @@ def test_every_page_is_in_the_book(book):
 
 
 @each_page
-def test_page_is_quiet_and_asks_no_other_host(book, visit, name):
-    """Scrolled to its end and unfolded, in light and dark."""
-    seen = visit()
-    page = seen.open(book / f"{name}.html")
+def test_page_is_quiet_and_asks_no_other_host(opened, page):
+    """Scrolled to its end and unfolded."""
     unfolded(page)
     page.mouse.wheel(0, 100_000)
     page.wait_for_load_state("networkidle")
+    _, seen = opened
     assert seen.outside == []
     assert seen.errors == []
     weight = sum(path.stat().st_size for path in seen.files if path.is_file())
@@ -149,7 +155,7 @@ def test_page_is_quiet_and_asks_no_other_host(book, visit, name):
 
 COLORS = ["color-contrast", "link-in-text-block"]
 # Contrast is slow to compute: of texts of one color and size on one ground, the first is enough.
-MARK_REPEATED_TEXT = """() => {
+HIDE_REPEATED_TEXT = """() => {
     const style = new Map(), ground = new Map([[null, '']]), first = new Set(), looks = new Map();
     for (const element of document.querySelectorAll('*')) {
         const its = getComputedStyle(element), parent = element.parentElement;
@@ -161,38 +167,52 @@ MARK_REPEATED_TEXT = """() => {
                       parent && style.get(parent).color, ground.get(element)].join();
         if (!looks.has(kind)) first.add(looks.set(kind, element) && element);
     }
-    const mark = element => {  // the outermost ones alone: axe looks at each pair of what it is given and told to leave
+    const hide = element => {
         const kept = first.has(element) || [...element.querySelectorAll('*')].some(inside => first.has(inside));
-        element.toggleAttribute('data-repeated', !kept);
-        if (kept) [...element.children].forEach(mark);
+        if (kept) [...element.children].forEach(hide);
+        else {
+            element.setAttribute('data-repeated', element.style.display);
+            element.style.setProperty('display', 'none', 'important');
+        }
     };
-    mark(document.body);
+    hide(document.body);
 }"""
+SHOW_REPEATED_TEXT = """() => document.querySelectorAll('[data-repeated]').forEach(element => {
+    element.style.display = element.getAttribute('data-repeated');
+    element.removeAttribute('data-repeated');
+})"""
 
 
 @each_page
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_page_has_no_barrier(book, visit, name, scheme):
+def test_page_has_no_barrier(page):
     """axe-core finds nothing serious or critical, with everything unfolded. In the dark only the colors are others."""
-    page = visit(color_scheme=scheme, reduced_motion="reduce").open(book / f"{name}.html")
-    assert page.evaluate("document.documentElement.dataset.theme") == scheme
     unfolded(page)
     assert page.evaluate("document.getAnimations().length") == 0, "moves, although the reader asked for less motion"
-    page.evaluate(MARK_REPEATED_TEXT)
-    found = violations(page, {"exclude": [["[data-repeated]"]]}, runOnly=COLORS)
-    if scheme == "light":
-        found += violations(page, rules={rule: {"enabled": False} for rule in COLORS})
-    grave = [
+    assert grave(violations(page, rules={rule: {"enabled": False} for rule in COLORS})) == []
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
+        assert grave(violations_of_colors(page)) == [], scheme
+
+
+def grave(found):
+    return [
         f"{one['id']}: {one['help']}: {node['target']}"
         for one in found
         if one["impact"] in {"serious", "critical"}
         for node in one["nodes"]
     ]
-    assert grave == []
 
 
-def violations(page, context=None, **options) -> list[dict]:
-    return Axe().run(page, context, {"resultTypes": ["violations"], **options}).response["violations"]
+def violations(page, **options) -> list[dict]:
+    return Axe().run(page, None, {"resultTypes": ["violations"], **options}).response["violations"]
+
+
+def violations_of_colors(page) -> list[dict]:
+    page.evaluate(HIDE_REPEATED_TEXT)
+    found = violations(page, runOnly=COLORS)
+    page.evaluate(SHOW_REPEATED_TEXT)
+    return found
 
 
 def test_a_barrier_in_repeated_text_is_found_in_the_first(visit, tmp_path):
@@ -202,21 +222,23 @@ def test_a_barrier_in_repeated_text_is_found_in_the_first(visit, tmp_path):
     (tmp_path / "page.html").write_text(f"<html lang=en><title>t</title><main>{grounds}</main></html>")
     page = visit().open(tmp_path / "page.html")
     (alone,) = violations(page, runOnly=COLORS)
-    page.evaluate(MARK_REPEATED_TEXT)
-    (found,) = violations(page, {"exclude": [["[data-repeated]"]]}, runOnly=COLORS)
+    (found,) = violations_of_colors(page)
     assert (alone["id"], len(alone["nodes"])) == ("color-contrast", 3)
     assert (found["id"], len(found["nodes"])) == ("color-contrast", 2)
 
 
 @each_page
-def test_page_fits_narrow_screens(book, visit, name):
+def test_page_fits_narrow_screens(page):
     """A phone's, and after a turn of the window a tablet's."""
-    page = visit(viewport={"width": 390, "height": 844}).open(book / f"{name}.html")
     unfolded(page)
-    for width in (390, 768):
-        page.set_viewport_size({"width": width, "height": 844})
-        wider = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
-        assert wider <= 0, f"the page is {wider} pixels wider than a screen of {width}"
+    usual = page.viewport_size
+    try:
+        for width in (390, 768):
+            page.set_viewport_size({"width": width, "height": 844})
+            wider = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
+            assert wider <= 0, f"the page is {wider} pixels wider than a screen of {width}"
+    finally:
+        page.set_viewport_size(usual)
 
 
 @each_chapter
@@ -264,6 +286,13 @@ def uncover(question):
         summary.press("Enter")
 
 
+LOOK = """option => [
+    option.querySelector('input') === document.activeElement,
+    option.querySelector('[role=status]').innerText.trim(),
+    option.dataset.verdict,
+]"""
+
+
 @each_chapter
 def test_quizzes_answer_by_keyboard(page):
     """Each option gives a reason when it is chosen, one is right; the arrows alone give nothing away."""
@@ -271,20 +300,18 @@ def test_quizzes_answer_by_keyboard(page):
     assert len(questions) >= 6
     for question in questions:
         uncover(question)
-        options = question.locator(".course-quiz-option").all()
-        verdicts = set()
+        options, verdicts = question.locator(".course-quiz-option").element_handles(), set()
+        many = question.locator("input").first.get_attribute("type") == "checkbox"
         for number, option in enumerate(options):
-            status = option.locator("[role=status]")
             if number == 0:
-                option.locator("input").focus()
+                option.query_selector("input").focus()
             else:
-                many = option.locator("input").get_attribute("type") == "checkbox"
                 page.keyboard.press("Tab" if many else "ArrowDown")
-                assert option.locator("input").evaluate("input => input === document.activeElement")
-                assert not status.inner_text().strip()
+                assert option.evaluate(LOOK)[:2] == [True, ""]
             page.keyboard.press("Space")
-            assert status.inner_text().strip()
-            verdicts.add(option.get_attribute("data-verdict"))
+            _, said, verdict = option.evaluate(LOOK)
+            assert said
+            verdicts.add(verdict)
         if not question.evaluate("q => 'guess' in q.dataset || 'many' in q.dataset"):
             assert verdicts == {"right", "wrong"}  # a guess says what is right only when asked
 
@@ -328,8 +355,8 @@ def test_answers_to_predictions_are_folded_and_open_by_keyboard(page):
 
 
 @each_chapter
-def test_an_exercise_leads_to_where_it_can_be_solved(book, chapter):
-    name, page = chapter
+def test_an_exercise_leads_to_where_it_can_be_solved(book, opened, page):
+    name, _ = opened
     assert page.locator(".course-solve").count() == page.locator("h3:has-text('Exercise: ')").count() >= 4
     assert "run the cell again" not in page.locator("article").inner_text()
     notebook, archive, how = (
@@ -345,8 +372,8 @@ def test_an_exercise_leads_to_where_it_can_be_solved(book, chapter):
 
 
 @each_chapter
-def test_a_chapter_has_its_number_wherever_it_is_named(chapter):
-    name, page = chapter
+def test_a_chapter_has_its_number_wherever_it_is_named(opened, page):
+    name, _ = opened
     title = page.locator("h1:visible").first.inner_text().rstrip("#").strip()
     assert re.fullmatch(rf"{Path(name).name[:2]} · \S.*", title)
     assert page.locator(".bd-sidebar-primary .current.active > a").inner_text().strip() == title

@@ -71,7 +71,7 @@ class Stages:
 
     def browser(self) -> Outcome:
         self.environment["BOOK_IS_BUILT"] = "1"  # by the stage before this one
-        return self.pytest(*self.files["browser"])
+        return self.pytest("--dist=loadgroup", *self.files["browser"])
 
     def commands(self, *commands: list[str]) -> Outcome:
         codes = [self.run(*command) for command in commands]
