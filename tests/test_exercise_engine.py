@@ -16,7 +16,7 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.exercises import check, kept_solution, progress_file, registry, show_solution
-from course_lib.exercises.engine import Exercise, Mistake, case, check_exercise
+from course_lib.exercises.engine import Exercise, Mistake, case, check_exercise, sandbox
 from course_lib.exercises.engine.compare import brief, difference, pattern
 from course_lib.exercises.engine.explain import explain
 from course_lib.exercises.engine.sandbox import alarm_ready, run_safely
@@ -214,6 +214,30 @@ def test_endless_code_is_stopped_in_a_thread_too():
     thread.start()
     thread.join(timeout=10)
     assert [result.diagnosis for result in results] == ["too-slow"]
+
+
+def grows(x):
+    while True:
+        x = torch.cat([x, x])
+
+
+def lists(x):
+    rows = [1]
+    while True:
+        rows += rows
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
+@pytest.mark.parametrize("answer", [grows, lists, lambda x: np.ones(10**10), lambda x: torch.ones(10**10)])
+def test_code_that_wants_all_memory_is_stopped(answer, monkeypatch):
+    monkeypatch.setattr(sandbox, "MEMORY_LIMIT", 2**28)  # the machine of the test may be small
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    result = judge(answer, time_limit=20.0)
+    assert result.diagnosis == "raised"
+    assert "more than 4 GiB of memory" in result.message
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
 def looks_forever(obj, given):

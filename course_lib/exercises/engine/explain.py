@@ -3,6 +3,7 @@
 import re
 
 from course_lib.exercises.engine.compare import safe_text
+from course_lib.exercises.engine.sandbox import MEMORY_LIMIT, is_out_of_memory
 
 _EXPLANATIONS = [
     (r"name '(\w+)' is not defined", "The name `{0}` means nothing here: a typing mistake, or a missing import?"),
@@ -106,6 +107,12 @@ _EXPLANATIONS = [
 
 def explain(error: BaseException) -> str:
     """One plain sentence about an exception, or nothing where its own words are the best there are."""
+    if is_out_of_memory(error):
+        limit = MEMORY_LIMIT // 2**30
+        return (
+            f"It wants more than {limit} GiB of memory, and the inputs are small: print the shapes, and look for a "
+            "loop in which something grows and grows."
+        )
     for expression, sentence in _EXPLANATIONS:
         if found := re.search(expression, safe_text(str, error)):
             said = sentence.format(*found.groups())

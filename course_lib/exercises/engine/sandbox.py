@@ -13,12 +13,19 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
+
 PRINT_LIMIT = 2_000
+MEMORY_LIMIT = 4 * 2**30  # bytes more than at the start of a call: the inputs of exercises are small
 
 
 class OutOfTime(BaseException):
@@ -70,13 +77,20 @@ def call_in_time(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], 
     """
     outcome = Outcome()
     try:
-        with _time_limit(max(deadline - time.monotonic(), 0.01)):
+        with _memory_limit(), _time_limit(max(deadline - time.monotonic(), 0.01)):
             outcome.value = call(*args, **kwargs)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         outcome.error = error
+        if is_out_of_memory(error) or outcome.out_of_time:
+            traceback.clear_frames(error.__traceback__)  # they hold what was too large
     return outcome
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Python and NumPy say so by the type, PyTorch in its words."""
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "can't allocate memory" in str(error))
 
 
 def learner_line(error: BaseException, filename: str | None) -> tuple[int, str] | None:
@@ -125,6 +139,24 @@ def _put_back(library: Any, before: dict[str, Any]) -> None:
             setattr(library, name, value)
     for name in [name for name in now if isinstance(library, type) and name not in before]:
         delattr(library, name)  # it hid what the class above has
+
+
+@contextlib.contextmanager
+def _memory_limit() -> Iterator[None]:
+    """No more than `MEMORY_LIMIT` of new memory, on Linux: else the system may kill the notebook, or others."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[5])
+        before = resource.getrlimit(resource.RLIMIT_DATA)
+        wanted = pages * resource.getpagesize() + MEMORY_LIMIT
+        allowed = [wanted, *(limit for limit in before if limit != resource.RLIM_INFINITY)]
+        resource.setrlimit(resource.RLIMIT_DATA, (min(allowed), before[1]))
+    except (AttributeError, OSError, ValueError):  # another system
+        yield
+        return
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 @contextlib.contextmanager
