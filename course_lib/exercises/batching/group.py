@@ -111,6 +111,12 @@ EXERCISE = Exercise(
             "The last group is missing: when the loop ends, one group is still open.",
         ),
         Mistake(
+            "sum-of-lengths-and-last-group-lost",
+            _with(full=lambda group, new, budget: sum(group) + new > budget, end="lost"),
+            "Two things are left. When the loop ends, one group is still open, and it is missing. And you add up the "
+            "lengths, although each row is as wide as the longest: count rows × longest positions.",
+        ),
+        Mistake(
             "first-of-a-group-lost",
             _with(start="lost"),
             "The sentence that does not fit anymore is lost. It becomes the first one of the next group.",

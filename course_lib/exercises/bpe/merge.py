@@ -180,6 +180,13 @@ EXERCISE = Exercise(
             "'s')` is False.",
         ),
         Mistake(
+            "step-by-step-over-neighbors",
+            lambda symbols, pair: [a + b if (a, b) == pair else a for a, b in pairwise(symbols)],
+            "Two things are left. You look at each pair of neighbors in turn, so the second symbol of a joined pair "
+            "begins a pair of its own: move on by two after a join. And the last symbol of the word has no right "
+            "neighbor, so it is lost.",
+        ),
+        Mistake(
             "overlaps-join-twice",
             _every_pair_joined,
             "Where pairs overlap, a symbol is joined twice: (a, a, a) becomes (aa, aa). Go on behind both.",

@@ -105,6 +105,16 @@ def _element_by_element(weight, inputs, targets, world, rate, clip):
     return weight - rate * (x.T @ (x @ weight - y) / len(x)).clamp(-clip, clip)
 
 
+def _parts_clipped(weight, inputs, targets, world, rate, clip):
+    """Right but for the clipping, which limits each process's part of a sum."""
+    tokens, gradient = sum(map(len, inputs)), torch.zeros_like(weight)
+    for rank in range(world):
+        x, y = torch.cat(inputs[rank::world]), torch.cat(targets[rank::world])
+        part = x.T @ (x @ weight - y) / tokens
+        gradient = gradient + part * min(1.0, clip / part.norm())
+    return weight - rate * gradient
+
+
 _OPEN = {
     "rows": "five sentences on two processes: which of them does nobody have?",
     "tokens": "by how many tokens is a process's gradient divided, and by how many in a single process?",
@@ -149,6 +159,12 @@ EXERCISE = Exercise(
     ],
     mistakes=(
         *_partial_repairs(),
+        Mistake(
+            "parts-clipped",
+            _parts_clipped,
+            "Only the clipping is left: you limit each process's part before the parts are added up. Limit the norm of "
+            "the whole gradient, after the sum.",
+        ),
         Mistake(
             "not-clipped",
             _update(clipping=False),

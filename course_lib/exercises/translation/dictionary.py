@@ -94,6 +94,14 @@ def _commonest_single(groups, singles):
     return tuple(word for word, _ in singles.most_common(1))
 
 
+def _commonest_link(pairs):
+    counts = defaultdict(Counter)
+    for src, tgt, links in pairs:
+        for i, j in links:
+            counts[src[i]][tgt[j]] += 1
+    return {word: tuple(partner for partner, _ in found.most_common(1)) for word, found in counts.items()}
+
+
 def _all_ever(groups, singles):
     return tuple(singles)
 
@@ -220,6 +228,12 @@ EXERCISE = Exercise(
             _counting(_commonest_single),
             "Each word has one partner at most. 책을 is linked to two words at once, 'a' and 'book': count such a "
             "group as a whole.",
+        ),
+        Mistake(
+            "commonest-single-link",
+            _commonest_link,
+            "You count each link by itself, so a word gets one partner at most. Collect the partners that a word has "
+            "in one sentence, 'a' and 'book' for 책을, and count them as one group.",
         ),
         Mistake(
             "all-partners-ever",
