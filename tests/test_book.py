@@ -328,11 +328,11 @@ def test_quizzes_answer_by_mouse(page):
 
 @each_chapter
 def test_solutions_are_folded_and_open_by_keyboard(page):
-    solutions = page.locator("details:has-text('Solution')")
-    assert solutions.count() >= 4
-    for solution in solutions.all():
+    solutions = page.query_selector_all("details:has-text('Solution')")
+    assert len(solutions) >= 4
+    for solution in solutions:
         assert not solution.evaluate("details => details.open")
-        solution.locator("summary").first.focus()
+        solution.query_selector("summary").focus()
         page.keyboard.press("Enter")
         assert solution.evaluate("details => details.open")
         assert "def " in solution.inner_text() or "class " in solution.inner_text()
@@ -340,13 +340,13 @@ def test_solutions_are_folded_and_open_by_keyboard(page):
 
 @each_chapter
 def test_answers_to_predictions_are_folded_and_open_by_keyboard(page):
-    folds = page.locator("details.course-fold-output, details:has(> summary:text-is('What you saw'))")
-    assert folds.count() >= 2
-    for fold in folds.all():
+    folds = page.query_selector_all("details.course-fold-output, details:has(> summary:text-is('What you saw'))")
+    assert len(folds) >= 2
+    for fold in folds:
         assert not fold.evaluate("fold => fold.open")
-        inside = fold.locator(":scope > :not(summary)").first
+        inside = fold.query_selector(":scope > :not(summary)")
         assert not inside.is_visible()
-        summary = fold.locator("summary").first
+        summary = fold.query_selector("summary")
         closed = summary.inner_text()
         summary.focus()
         page.keyboard.press("Enter")
