@@ -52,6 +52,16 @@ def _filled(width=lambda sequences: max(map(len, sequences)), fill=lambda sequen
     return answer
 
 
+def _ragged(width=lambda sequences: max(map(len, sequences)), pads=lambda missing: missing):
+    """As the reader's own, this stops with an error where the rows come out in different lengths."""
+
+    def answer(sequences, pad_id=PAD):
+        longest = width(sequences)
+        return torch.tensor([[*sequence, *[pad_id] * pads(longest - len(sequence))] for sequence in sequences])
+
+    return answer
+
+
 def _sorted(sequences, pad_id=PAD):
     return pad(sorted(sequences, key=len, reverse=True), pad_id)
 
@@ -150,6 +160,23 @@ EXERCISE = Exercise(
             "lists-returned",
             lambda sequences, pad_id=PAD: pad(sequences, pad_id).tolist(),
             "These are lists. Make one tensor of them with `torch.tensor`.",
+        ),
+        Mistake(
+            "number-of-sequences",
+            _ragged(width=len),
+            "You fill up to the *number* of the sequences, so the rows differ in length. The width is the length of "
+            "the longest one: `max(map(len, sequences))`.",
+        ),
+        Mistake(
+            "largest-not-longest",
+            _ragged(width=lambda sequences: len(max(sequences))),
+            "The largest is not the longest one: `max` compares lists like words in a dictionary, by their first "
+            "number. Compare their lengths.",
+        ),
+        Mistake(
+            "one-pad-each",
+            _ragged(pads=lambda missing: min(missing, 1)),
+            "A row that needs several pads gets one, so the rows differ in length. Add as many as are missing.",
         ),
         Mistake(
             "in-one-row",

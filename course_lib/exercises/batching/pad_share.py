@@ -68,6 +68,10 @@ def _without_the_rest(lengths, rows):
     return 1 - sum(map(sum, batches)) / sum(len(batch) * max(batch) for batch in batches)
 
 
+def _positions_of_the_rest_lost(lengths, rows):
+    return 1 - sum(lengths) / sum(rows * max(batch) for batch in _cut(lengths, rows) if len(batch) == rows)
+
+
 EXERCISE = Exercise(
     title="How much is padding",
     task="`lengths` are the lengths of sentences, batched in this order with `rows` sentences a batch; the last batch "
@@ -102,6 +106,12 @@ EXERCISE = Exercise(
             "rest-lost",
             _without_the_rest,
             "The last batch is missing when it is smaller than `rows`.",
+        ),
+        Mistake(
+            "positions-of-the-rest-lost",
+            _positions_of_the_rest_lost,
+            "Your positions lack those of the last batch when it is smaller than `rows`, although its tokens are "
+            "counted. Where no batch is full, that divides by 0.",
         ),
         Mistake(
             "rest-filled-up",

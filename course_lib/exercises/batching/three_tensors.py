@@ -84,6 +84,11 @@ def _cut_without_end(pairs):
     return three_tensors(pairs)[0], whole[:, :-1], whole[:, 1:]
 
 
+def _rolled(pairs):
+    src, tgt_in, _tgt_out = three_tensors(pairs)
+    return src, tgt_in, tgt_in.roll(-1, dims=1)
+
+
 def _one_width(pairs):
     tensors = three_tensors(pairs)
     width = max(tensor.shape[1] for tensor in tensors)
@@ -218,6 +223,12 @@ EXERCISE = Exercise(
             _cut_without_end,
             "The shift is right, but EOS is missing, and both targets are one column too narrow: cut from rows that "
             "have BOS *and* EOS.",
+        ),
+        Mistake(
+            "rolled",
+            _rolled,
+            "You roll the first target to get the second, so its BOS comes in again at the end, where EOS is missing. "
+            "`tgt_out` is the words of each target with EOS behind them.",
         ),
         Mistake(
             "sorted-apart",

@@ -5,7 +5,7 @@ from torch.nn import functional as F
 
 from course_lib.exercises.engine import Exercise, Mistake, case
 from course_lib.exercises.inputs import randn
-from course_lib.tokens import PAD
+from course_lib.tokens import EOS, PAD
 
 
 def token_loss(logits, targets):
@@ -68,6 +68,10 @@ def _turned(logits, targets):
 
 def _logits_zeroed(logits, targets):
     return _each(logits * (targets != PAD)[..., None], targets).mean()
+
+
+def _without_the_pads_logit(logits):
+    return logits.index_fill(-1, torch.tensor([PAD]), float("-inf"))
 
 
 def _one_hot_product(logits, targets):
@@ -147,6 +151,18 @@ EXERCISE = Exercise(
             "pads-found-in-the-prediction",
             _with(_over_real, real_of=lambda logits, targets: logits.argmax(-1) != PAD),
             "You leave out the positions where the *model* would write PAD. A pad is where the target is one.",
+        ),
+        Mistake(
+            "end-left-out",
+            _with(_over_real, real_of=lambda logits, targets: targets > EOS),
+            "EOS is left out, too. The model must learn where a sentence ends, so EOS is a real target; only PAD is "
+            "none.",
+        ),
+        Mistake(
+            "pad-switched-off",
+            _with(_over_real, logits_of=_without_the_pads_logit),
+            "You take PAD out of the vocabulary, so every other word becomes more probable. Leave the logits as they "
+            "are: the *targets* that are PAD do not count.",
         ),
         Mistake(
             "logits-zeroed",

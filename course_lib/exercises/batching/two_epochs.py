@@ -183,8 +183,9 @@ EXERCISE = Exercise(
         Mistake(
             "same-epoch-twice",
             _with(again=True),
-            "Both epochs are the same. Make one generator before the loop, and let it go on: made anew from the same "
-            "seed, it draws the same numbers again.",
+            "Both epochs are the same. Make one generator before the loop, and draw each epoch anew: a second "
+            "generator from the same seed draws the same numbers, and a list that is put in twice is one and the same "
+            "list.",
         ),
         Convention(
             "global-generator",
@@ -236,6 +237,12 @@ EXERCISE = Exercise(
             "one-sentence-each",
             _with(keep=lambda batches, rows: [[i] for batch in batches for i in batch]),
             "Your batches are far from full. Put `rows` sentences into each where you can.",
+        ),
+        Mistake(
+            "shuffle-returned",
+            lambda lengths, rows, seed: [None, None],
+            "Your epochs are None. `shuffle` changes the list itself and returns nothing: call it in a line of its "
+            "own, and then take the list.",
         ),
         Mistake(
             "one-epoch",

@@ -124,6 +124,32 @@ def _first_pushed(log_probs, max_len):
     return None
 
 
+def _where_the_end_is_likeliest(log_probs, max_len):
+    heap = [(0.0, [])]
+    while heap:
+        cost, tokens = heapq.heappop(heap)
+        if len(tokens) < max_len:
+            gains = log_probs(tokens).tolist()
+            if max(gains) == gains[EOS]:
+                return tokens, gains[EOS] - cost
+            for token, gain in enumerate(gains):
+                if token != EOS:
+                    heapq.heappush(heap, (cost - gain, [*tokens, token]))
+    return None
+
+
+def _cost_of_the_last_token(log_probs, max_len):
+    heap = [(0.0, [])]
+    while heap:
+        cost, tokens = heapq.heappop(heap)
+        if tokens and tokens[-1] == EOS:
+            return tokens[:-1], -cost
+        if len(tokens) < max_len:
+            for token, gain in enumerate(log_probs(tokens).tolist()):
+                heapq.heappush(heap, (-gain, [*tokens, token]))
+    return None
+
+
 def _any_end_pushed(log_probs, max_len):
     gains = log_probs([]).tolist()
     return [], gains[EOS]
@@ -234,10 +260,17 @@ EXERCISE = Exercise(
             "then every other beginning is less probable already.",
         ),
         Mistake(
+            "only-where-an-end-is-likeliest",
+            _where_the_end_is_likeliest,
+            "You stop at a beginning whose likeliest continuation is EOS, and find nothing where there is none. Put "
+            "the ends into the heap like everything else: the first that comes out is the best.",
+        ),
+        Mistake(
             "first-end-of-all",
             _any_end_pushed,
-            "The empty sentence ends in the first step, and you return it at once. An end goes into the heap like "
-            "everything else; it is the best when it comes *out* first.",
+            "The empty sentence ends in the first step, and you return it at once. An end is the best only when "
+            "nothing that is still open is more probable: put it into the heap like everything else, and wait until "
+            "it comes *out*.",
         ),
         Mistake(
             "mean-in-the-heap",
@@ -290,8 +323,8 @@ EXERCISE = Exercise(
             Mistake(
                 f"beam-of-{k}",
                 lambda log_probs, max_len, k=k: _beam(log_probs, max_len, k),
-                f"This finds what a beam of {k} finds. Whatever falls out of the beam may lead to the best end: keep "
-                "all beginnings, and open the most probable one.",
+                f"Here you find what a beam search of width {k} finds. Whatever falls out of a beam may lead to the "
+                "best end: keep all beginnings, and open the most probable one.",
             )
             for k in (2, 3, 4, 8)
         ),
@@ -299,6 +332,12 @@ EXERCISE = Exercise(
             "by-the-last-gain",
             _by_the_last_gain,
             "You open the beginning whose *last* token is the likeliest. Order by the sum over all of its tokens.",
+        ),
+        Mistake(
+            "cost-of-the-last-token",
+            _cost_of_the_last_token,
+            "The cost in your heap is that of the newest token alone, and so is what you return. Add what the tokens "
+            "before it have cost: `cost - gain`.",
         ),
         Mistake(
             "unfinished",

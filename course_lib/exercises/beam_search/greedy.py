@@ -110,6 +110,11 @@ def _last_cut_off(log_probs, max_len):
     return (tokens[:-1], total) if len(tokens) == max_len else (tokens, total)
 
 
+def _end_always_added(log_probs, max_len):
+    tokens, total = greedy(log_probs, max_len)
+    return tokens, total + (log_probs(tokens)[EOS].item() if len(tokens) == max_len else 0.0)
+
+
 def _ends_taken_out(log_probs, max_len):
     tokens, total = _loop(stops=False)(log_probs, max_len)
     return [token for token in tokens if token != EOS], total
@@ -207,6 +212,12 @@ EXERCISE = Exercise(
             "last-cut-off",
             _last_cut_off,
             "Where `max_len` is reached without EOS, the last token is cut off, although it is a word.",
+        ),
+        Mistake(
+            "end-always-added",
+            _end_always_added,
+            "Where `max_len` is reached without EOS, you still add the log-probability of an EOS that was not written. "
+            "Count what stands there, and no more.",
         ),
         Mistake(
             "ends-taken-out",

@@ -87,6 +87,12 @@ def _does_not_see_itself(x, key, value, positions, w_q, w_k, w_v):
     return scaled_dot_product_attention(query, key, value)[0][:, 0], new_key, new_value
 
 
+def _position_for_the_query_alone(x, key, value, positions, w_q, w_k, w_v):
+    query = ((x + positions[key.shape[1]]) @ w_q)[:, None]
+    key, value = torch.cat([key, (x @ w_k)[:, None]], dim=1), torch.cat([value, (x @ w_v)[:, None]], dim=1)
+    return scaled_dot_product_attention(query, key, value)[0][:, 0], key, value
+
+
 def _first_key_alone(scores):
     return scores.masked_fill(torch.arange(scores.shape[-1]) > 0, float("-inf"))
 
@@ -151,6 +157,12 @@ EXERCISE = Exercise(
             "no-position",
             _step(position=lambda positions, n: 0.0),
             "The position is missing: `x` comes without it.",
+        ),
+        Mistake(
+            "position-for-the-query-alone",
+            _position_for_the_query_alone,
+            "The query has the position, but the key and the value that you append lack it. Add it to `x` before all "
+            "three products.",
         ),
         Mistake(
             "cache-overwritten",

@@ -68,6 +68,11 @@ def _shifted(logits, tgt_out):
     return each.masked_fill(later == PAD, 0.0).sum(dim=-1)
 
 
+def _last_position_left_out(logits, tgt_out):
+    each = _log_softmax(logits[:, :-1]).gather(-1, tgt_out[:, :-1, None])[..., 0]
+    return each.masked_fill(tgt_out[:, :-1] == PAD, 0.0).sum(dim=-1)
+
+
 EXERCISE = Exercise(
     title="The log-probability of a sentence",
     task="From logits (batch, tgt_len, vocab_size) and tgt_out (batch, tgt_len), which ends with EOS and is filled up "
@@ -149,6 +154,12 @@ EXERCISE = Exercise(
             _shifted,
             "Each target is looked up one position too early. `tgt_out` is shifted already: the logits at position t "
             "predict `tgt_out` at position t.",
+        ),
+        Mistake(
+            "last-position-left-out",
+            _last_position_left_out,
+            "The last position is left out, so the longest sentences lack their EOS. `tgt_out` is shifted already: "
+            "every position of it has its logits.",
         ),
         Mistake(
             "logarithm-of-the-sum",

@@ -95,7 +95,8 @@ EXERCISE = Exercise(
         Mistake(
             "spaces-collapsed",
             lambda tokens: " ".join("".join(tokens).replace(MARK, " ").split()),
-            "Two spaces in a row became one, and those at the ends are gone. `.split()` without an argument does this.",
+            "Two spaces in a row became one, and those at the ends are gone. `.split()` without an argument does "
+            "this, and so does leaving out empty words.",
         ),
         Mistake(
             "marks-kept",
@@ -128,10 +129,23 @@ EXERCISE = Exercise(
             "These are words in a list. A text is one string: join them with spaces.",
         ),
         Mistake(
+            "list-of-all-words",
+            lambda tokens: "".join(tokens).removesuffix(MARK).split(MARK),
+            "The words are right, but they stand in a list. One step is missing: join them with a space.",
+        ),
+        Mistake(
             "space-before-the-last-piece",
             _space_before_the_last_piece,
             "The space stands before the last token of a word. It belongs behind it: the mark says that the word ends "
             "there.",
+        ),
+        Mistake(
+            "space-before-each-mark",
+            lambda tokens: "".join(
+                " " + token.removesuffix(MARK) if token.endswith(MARK) else token for token in tokens
+            ),
+            "A space stands before each token that has a mark, also at the beginning of the text. The mark says that "
+            "the word ends *behind* this token.",
         ),
         Mistake(
             "letters-stripped",

@@ -80,6 +80,19 @@ def _one_merge(word, merges):
     return word_symbols(word)
 
 
+def _starts_anew(word, merges):
+    symbols = word_symbols(word)
+    for pair in merges:
+        symbols = merge(word_symbols(word), pair)
+    return symbols
+
+
+def _starts_anew_and_never_before(word, merges):
+    for pair in merges:
+        symbols = merge(word_symbols(word), pair)
+    return symbols
+
+
 def _stops_at_a_gap(word, merges):
     symbols = word_symbols(word)
     for pair in merges:
@@ -236,6 +249,19 @@ EXERCISE = Exercise(
             "one-merge",
             _one_merge,
             "You stop after the first merge that fits. The later ones go on with the symbols that it made.",
+        ),
+        Mistake(
+            "starts-anew",
+            _starts_anew,
+            "Each merge begins again with the characters, so only the last merge of the list shows. Go on with the "
+            "symbols that the merges before it have made.",
+        ),
+        Mistake(
+            "starts-anew-and-never-before",
+            _starts_anew_and_never_before,
+            "Each merge begins again with the characters, so only the last one shows, and without any merge there is "
+            "nothing to return. Let `symbols` begin with the characters before the loop, and merge what `symbols` "
+            "holds.",
         ),
         Mistake(
             "stops-at-a-gap",

@@ -99,6 +99,13 @@ def _every_pair_joined(symbols, pair):
     return merged
 
 
+def _by_twos(symbols, pair):
+    merged = []
+    for i in range(0, len(symbols), 2):
+        merged += ["".join(pair)] if symbols[i : i + 2] == pair else symbols[i : i + 2]
+    return merged
+
+
 EXERCISE = Exercise(
     title="Merge a pair",
     task="Join every occurrence of `pair` in `symbols`, from left to right, and return the new tuple of symbols. "
@@ -190,6 +197,12 @@ EXERCISE = Exercise(
             "overlaps-join-twice",
             _every_pair_joined,
             "Where pairs overlap, a symbol is joined twice: (a, a, a) becomes (aa, aa). Go on behind both.",
+        ),
+        Mistake(
+            "by-twos",
+            _by_twos,
+            "You look at the places 0, 2, 4, … alone, so a pair that begins between them is not seen. Move on by two "
+            "only after a join.",
         ),
         Mistake(
             "pair-not-joined",

@@ -64,6 +64,14 @@ def _overwritten(words):
     return {pair: frequency for symbols, frequency in words.items() for pair in pairwise(symbols)}
 
 
+def _begins_with_its_frequency(words):
+    counts = {}
+    for symbols, frequency in words.items():
+        for pair in pairwise(symbols):
+            counts[pair] = counts.get(pair, frequency) + frequency
+    return counts
+
+
 def _across_words(words):
     counts, row = pair_counts(words), list(words.items())
     for (one, frequency), (other, _other_frequency) in pairwise(row):
@@ -147,6 +155,12 @@ EXERCISE = Exercise(
             "overwritten",
             _overwritten,
             "A pair of two words has the frequency of one of them. Add to what is there already.",
+        ),
+        Mistake(
+            "first-one-twice",
+            _begins_with_its_frequency,
+            "The first occurrence of each pair counts twice. A pair that is new begins at 0, and then `frequency` is "
+            "added.",
         ),
         Mistake(
             "single-symbols",

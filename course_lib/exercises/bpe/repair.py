@@ -128,6 +128,11 @@ def _first_occurrence(symbols, pair):
     return tuple(" ".join(symbols).replace(" ".join(pair), "".join(pair), 1).split(" "))
 
 
+def _first_place(symbols, pair):
+    places = [i for i, found in enumerate(pairwise(symbols)) if found == pair][:1]
+    return (*symbols[: places[0]], "".join(pair), *symbols[places[0] + 2 :]) if places else symbols
+
+
 def _larger_frequency(first):
     def train(frequencies, n_merges):
         words = {}
@@ -186,6 +191,7 @@ EXERCISE = Exercise(
         case({"THE": 9, "the": 1, "ten": 5, "tan": 2}, 1, about="THE and the"),
         case({"ab": 1}, 9, about="fewer pairs than merges wanted"),
         case({"papaya": 9, "gap": 2}, 3, about="a pair twice in a row"),
+        case({"tomatoes": 5, "toes": 4}, 3, about="a pair at two places of a word"),
     ],
     mistakes=(
         *_partial_repairs(),
@@ -206,6 +212,12 @@ EXERCISE = Exercise(
             lambda first: _train(first=first, text=_first_occurrence),
             "Only the first occurrence in a word is joined, and what is joined may still be letters of longer symbols. "
             "A merge joins whole symbols, wherever the pair stands.",
+        ),
+        *_for_both_ties(
+            "first-place-alone",
+            lambda first: _train(first=first, text=_first_place),
+            "Only the first occurrence in each word is joined. A merge joins its pair wherever it stands: in tomatoes, "
+            "(t, o) stands twice.",
         ),
         *_for_both_ties(
             "the-larger-frequency",

@@ -112,6 +112,25 @@ def _stops_at_single_pairs(frequencies, n_merges):
     return merges
 
 
+def _frequencies_lost(frequencies, n_merges):
+    words, merges = {word_symbols(word): n for word, n in frequencies.items()}, []
+    while len(merges) < n_merges and (counts := pair_counts(words)):
+        merges.append(max(counts, key=counts.get))
+        words = {merge(symbols, merges[-1]): 1 for symbols in words}
+    return merges
+
+
+def _counts_pile_up(frequencies, n_merges):
+    words, merges, counts = {word_symbols(word): n for word, n in frequencies.items()}, [], Counter()
+    for _step in range(n_merges):
+        counts.update(pair_counts(words))
+        if not counts:
+            break
+        merges.append(max(counts, key=counts.get))
+        words = {merge(symbols, merges[-1]): n for symbols, n in words.items()}
+    return merges
+
+
 def _as_text(symbols, pair):
     return tuple(" ".join(symbols).replace(" ".join(pair), "".join(pair)).split(" "))
 
@@ -181,6 +200,18 @@ EXERCISE = Exercise(
             _learn(join=_as_text),
             "Symbols were joined of which only the letters next to the border fit. Replacing inside a text does this: "
             "compare whole symbols, as `merge` does.",
+        ),
+        Mistake(
+            "frequencies-lost",
+            _frequencies_lost,
+            "The first merge is right. After it each word counts once: take the frequency of a word along when you "
+            "merge its symbols.",
+        ),
+        Mistake(
+            "counts-pile-up",
+            _counts_pile_up,
+            "The first merge is right. After it your counts still hold those of the steps before: begin each step "
+            "with an empty counter.",
         ),
         Mistake(
             "longest-first",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,8 @@ def _as_tensor(value: Any) -> Tensor | None:
         return value.detach().cpu().to_dense()
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
         return torch.from_numpy(np.array(value))
+    if isinstance(value, Fraction):
+        value = float(value)
     if isinstance(value, bool | int | float):
         return torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
     if isinstance(value, list | tuple) and value:
@@ -97,8 +100,14 @@ def _as_tensor(value: Any) -> Tensor | None:
 def pattern(expected: Any, got: Any, inputs: list[Any]) -> Difference | None:
     """A mistake recognizable in any exercise: an input handed back, a transpose, a constant, a factor."""
     if isinstance(expected, tuple) and isinstance(got, tuple | list) and len(expected) == len(got):
-        found = [pattern(e, g, inputs) for e, g in zip(expected, got, strict=True) if difference(e, g, 1e-4, 1e-5)]
-        return found[0] if len(set(found)) == 1 else None
+        wrong = [n for n, (e, g) in enumerate(zip(expected, got, strict=True)) if difference(e, g, 1e-4, 1e-5)]
+        found = [pattern(expected[n], got[n], inputs) for n in wrong]
+        if len(set(found)) != 1:
+            return None
+        if found[0] is None or len(wrong) == len(got):
+            return found[0]
+        which = f"Result{'s' * (len(wrong) > 1)} {' and '.join(str(n + 1) for n in wrong)} of {len(got)}"
+        return Difference(found[0].kind, f"{which}: {found[0].sentence}")
     want, have = as_tensor(expected), as_tensor(got)
     if want is None or have is None or want.dim() == 0 or have.is_complex():
         return None

@@ -168,6 +168,16 @@ def _returns_another(what):
     return answer
 
 
+def _sum_of_means_and_their_mean(loss_sum, batches):
+    return _SUM_OF_MEANS(loss_sum, batches) / len(batches)
+
+
+def _each_batch_twice(loss_sum, batches):
+    for _ in range(2):
+        mean = accumulate(loss_sum, batches)
+    return mean
+
+
 def _cells(batches):
     return sum(batch.tgt_out.numel() for batch in batches)
 
@@ -207,6 +217,18 @@ EXERCISE = Exercise(
             _right_mean_of(_SUM_OF_MEANS),
             "The mean that you return is right, but the gradient is that of the *sum* of the batches' means. Divide "
             "each sum by the number of tokens of all batches before `backward`.",
+        ),
+        Mistake(
+            "sum-of-means-and-their-mean",
+            _sum_of_means_and_their_mean,
+            "The gradient is that of the *sum* of the batches' means, and what you return is the mean of these means. "
+            "Divide each sum of losses by the number of tokens of *all* batches, before `backward`.",
+        ),
+        Mistake(
+            "each-batch-twice",
+            _each_batch_twice,
+            "The mean is right, but the gradient is twice what it should be: each batch goes backward alone, and once "
+            "more in the sum of all. One of the two is enough.",
         ),
         Mistake(
             "sum",
@@ -261,6 +283,12 @@ EXERCISE = Exercise(
             "You divide by the number of batches. The mean is over tokens: `batch.n_tokens`, of all batches.",
         ),
         Mistake(
+            "by-batches-returned-rightly",
+            _right_mean_of(_with(lambda loss, batch, batches: loss / len(batches))),
+            "The mean that you return is right, but the gradient is that of the sum divided by the number of "
+            "*batches*. Divide by the number of tokens of all batches before `backward`.",
+        ),
+        Mistake(
             "source-tokens",
             _with(lambda loss, batch, batches: loss / sum(int(b.src_lengths.sum()) for b in batches)),
             "You divide by the number of source tokens. The losses belong to target tokens: `batch.n_tokens`.",
@@ -284,7 +312,8 @@ EXERCISE = Exercise(
         Mistake(
             "no-backward",
             _with(backward=False),
-            "The mean is right, but the weights have no gradient: call `backward`.",
+            "The mean is right, but the weights have no gradient. Call `backward` on the loss that is computed from "
+            "them: a number that `.item()` took out of it no longer leads back to the weights.",
         ),
         Mistake(
             "running-number-of-tokens",

@@ -115,6 +115,12 @@ EXERCISE = Exercise(
             "far too often.",
         ),
         Mistake(
+            "made-for-five-seeds",
+            _interval(factor=lambda t: 2.776, root=lambda n: 5**0.5),
+            "Right for five seeds alone. Take the argument `t` instead of 2.776, and the number of the differences "
+            "instead of 5.",
+        ),
+        Mistake(
             "whole-width",
             _interval(factor=lambda t: 2 * t),
             "That is the whole width of the interval. Return half of it, what stands after ±.",

@@ -131,8 +131,11 @@ def _rate(update):
     return 0.5 / (1 + update)
 
 
-class _Recorded:
-    """Plain SGD that remembers its rates and how large the gradients were; it needs no import, which may take long."""
+class _Recorded(torch.optim.Optimizer):
+    """Plain SGD that remembers its rates and how large the gradients were.
+
+    It begins without `Optimizer.__init__`, whose imports may take long; a scheduler takes it all the same.
+    """
 
     def __init__(self, parameters):
         self.param_groups = [{"params": list(parameters), "lr": 0.0}]

@@ -143,7 +143,7 @@ def _augmented(b: _Body, number: int, node: ast.AugAssign) -> Iterator[Edit]:
     for op in (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.BitAnd, ast.BitOr):
         if not isinstance(node.op, op):
             asks = "in {it}, is the operator the right one?"
-            yield b.instead("operator", 1.0, asks, number, ast.AugAssign(node.target, op(), node.value))
+            yield b.instead("operator", 1.1, asks, number, ast.AugAssign(node.target, op(), node.value))
 
 
 def _assigned(b: _Body, number: int, node: ast.Assign) -> Iterator[Edit]:
