@@ -256,6 +256,12 @@ EXERCISE = Exercise(
             "all the keys.",
         ),
         Mistake(
+            "strips-apart-never-causal",
+            lambda query, key, value, size, causal: _strips_apart(query, key, value, size, False),
+            "You cut queries, keys, and values alike, so a strip sees only the keys with the same numbers. Cut the "
+            "queries alone. (And nothing is hidden with causal=True.)",
+        ),
+        Mistake(
             "drops-the-last-queries",
             _strips(_later, keep=_full_strips_only),
             "The last strip is left out where it is shorter than the others.",

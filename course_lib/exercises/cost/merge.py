@@ -119,6 +119,12 @@ EXERCISE = Exercise(
             "fit: a half counts by its sum of exponentials.",
         ),
         Mistake(
+            "plain-mean-and-sizes-added",
+            _join(lambda a, b: 0.5, lambda a, b: a + b),
+            "Two things are left. Your output is the plain mean, but a half counts by its sum of exponentials. And you "
+            "add the sizes, which are logarithms: the sums under them add up.",
+        ),
+        Mistake(
             "sum-of-outputs",
             lambda output_a, size_a, output_b, size_b: (output_a + output_b, torch.logaddexp(size_a, size_b)),
             "Your output is the sum of the two. Each is a weighted mean already, so the shares of the two must sum "

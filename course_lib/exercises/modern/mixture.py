@@ -95,6 +95,12 @@ def _one_choice_for_all(x, router, experts, k):
     return _dense(x, experts, gates)
 
 
+def _by_the_sum_of_logits(x, router, experts, k):
+    kept, chosen = (x @ router).sum(dim=0, keepdim=True).topk(k, dim=-1)
+    gates = torch.zeros(1, router.shape[1]).scatter(1, chosen, kept.softmax(dim=-1)).expand(len(x), -1)
+    return _dense(x, experts, gates)
+
+
 def _same_experts_own_gates(x, router, experts, k):
     logits = x @ router
     chosen = logits.sum(dim=0).topk(k).indices.expand(len(x), -1)
@@ -230,6 +236,12 @@ EXERCISE = Exercise(
             "one-choice-for-all-tokens",
             _one_choice_for_all,
             "You choose the experts once, for all tokens together. Each token chooses its own.",
+        ),
+        Mistake(
+            "logits-of-all-tokens-added",
+            _by_the_sum_of_logits,
+            "You add up the logits of all tokens, and choose and weigh the experts once. Keep the axis of the tokens: "
+            "`topk` chooses along the last axis, for each token by itself.",
         ),
         Mistake(
             "same-experts-for-all-tokens",

@@ -232,6 +232,12 @@ EXERCISE = Exercise(
             "Right where top_p is 1. It has no effect on your result.",
         ),
         Mistake(
+            "top-k-always",
+            _of(top_k=top_k_filter),
+            "Without `top_k` it stops with an error: `top_k` is None then, which is no number of words. Cut only "
+            "`if top_k is not None`.",
+        ),
+        Mistake(
             "top-k-ignored",
             _of(top_k=lambda logits, k: logits),
             "Right where top_k is None. It has no effect on your result.",
