@@ -82,6 +82,17 @@ def _mass(weights, links):
     return (weights * gold).sum(-1)[:, gold.any(-1)].mean(-1)
 
 
+def _partners_together(weights, links):
+    gold = _gold(weights, links)
+    together, largest = (weights * gold).sum(-1), weights.masked_fill(gold, 0.0).amax(-1)
+    return (together >= largest)[:, gold.any(-1)].float().mean(-1)
+
+
+def _more_than_half(weights, links):
+    gold = _gold(weights, links)
+    return ((weights * gold).sum(-1) > 0.5)[:, gold.any(-1)].float().mean(-1)
+
+
 def _columns(weights, links):
     return head_alignment(weights.transpose(-2, -1), [(tgt, src) for src, tgt in links])
 
@@ -120,6 +131,11 @@ EXERCISE = Exercise(
         case(_weights(2, 7, 4, seed=3), [(0, 0), (0, 1), (2, 4), (3, 5), (1, 6)], about="all sizes different"),
         case(_weights(5, 5, 5, seed=4), [(0, 1), (1, 0), (4, 2), (2, 4), (3, 4)], about="all sizes equal"),
         case(_weights(8, 6, 5, seed=5), [(0, 0), (4, 1), (3, 3), (2, 5), (1, 5)], about="eight heads"),
+        case(
+            torch.tensor([[[0.4, 0.3, 0.3], [0.2, 0.45, 0.35]], [[0.2, 0.3, 0.5], [0.25, 0.35, 0.4]]]),
+            [(1, 0), (2, 0), (1, 1)],
+            about="two partners that are larger together",
+        ),
     ],
     mistakes=(
         Mistake(
@@ -169,6 +185,18 @@ EXERCISE = Exercise(
             "weight-on-the-partners",
             _mass,
             "That is the mean weight on the partners. Asked is how often the *largest* weight is on one.",
+        ),
+        Mistake(
+            "partners-together",
+            _partners_together,
+            "The weights of a word's partners are added up and compared with the others. Asked is where the one "
+            "*largest* weight is: on a partner or not.",
+        ),
+        Mistake(
+            "more-than-half",
+            _more_than_half,
+            "A word counts if its partners have more than half of the weight. The largest weight of a row may be "
+            "smaller than that: take the argmax.",
         ),
         Mistake(
             "best-target-of-a-source",

@@ -101,10 +101,17 @@ def _kind(found, weights, rows, lengths):
         return "the last real key keeps its weight everywhere"
     if all((p[:, 0] == 0).all() for p in per_copy):
         return "the first key keeps its weight everywhere"
+    if any(_one_never_moves(torch.cat(group)) for group in groups):
+        return "some real keys never move"
     steps = torch.cat([row[:, :n].diff(dim=-1).flatten() for row, n in zip(new, lengths.tolist(), strict=True)])
     if (steps >= 0).all() or (steps <= 0).all():
         return "the weights in the order of their size"
     return GOOD
+
+
+def _one_never_moves(places):
+    """Does a key keep its weight in all of these rows? In a dozen of them no key does by chance."""
+    return len(places) >= 12 and bool((places == torch.arange(places.shape[1])).all(dim=0).any())
 
 
 # --- wrong answers ---
@@ -237,6 +244,18 @@ EXERCISE = Exercise(
             _all_but_the_last,
             "The last real key keeps its weight in every row. Keys 0 to lengths[b] − 1 are real, which is lengths[b] "
             "of them: exchange all of these.",
+        ),
+        Mistake(
+            "shortest-length-for-all",
+            lambda weights, rows, lengths: permute_rows(weights, rows, torch.full_like(lengths, int(lengths.min()))),
+            "In the longer copies some real keys never move: their weights are exchanged as if these copies were as "
+            "short as another one. Copy b has `lengths[b]` real keys.",
+        ),
+        Mistake(
+            "rows-alone",
+            lambda weights, rows, lengths: permute_rows(weights, rows, lengths)[torch.arange(len(rows)), :, rows],
+            "Only the changed rows come back. Return all the weights, (copies, n_heads, q_len, k_len), with these rows "
+            "in their places.",
         ),
         Mistake(
             "first-key-stays",

@@ -104,6 +104,11 @@ def _columns_turned(weights, n_src, n_tgt, links):
     return hits.float().mean(dim=-1)
 
 
+def _once_for_each_link(weights, n_src, n_tgt, links):
+    best = weights[:, :n_tgt, :n_src].argmax(dim=-1)
+    return torch.tensor([[(int(head[t]), t) in links for _, t in links] for head in best]).float().mean(dim=-1)
+
+
 def _two_late(weights, n_src, n_tgt, links):
     rows = weights[:, 1 : n_tgt + 1].roll(-1, dims=1)[..., :n_src]
     best = rows.argmax(dim=-1)
@@ -152,6 +157,12 @@ EXERCISE = Exercise(
             "two-rows-late",
             _two_late,
             "Everything else is right, but the rows are now two late. Row t is already where token t is predicted.",
+        ),
+        Mistake(
+            "once-for-each-link",
+            _once_for_each_link,
+            "Everything else is right, but a target word counts once for each of its partners. It counts once: take "
+            "the *set* of the linked words.",
         ),
         Mistake(
             "averaged-over-heads-at-the-end",

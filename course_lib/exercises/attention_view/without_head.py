@@ -80,7 +80,8 @@ def _both_outputs(obj, given):
     d_model, n_heads, head = given.args
     x, y = randn(2, 3, d_model, seed=1), randn(2, 5, d_model, seed=2)
     attention = _made(d_model, n_heads, seed=10)
-    made = obj(attention, head)
+    with torch.enable_grad():  # as in a notebook
+        made = obj(attention, head)
     if made is None:
         return None
     if not callable(made) or isinstance(made, type):
@@ -161,6 +162,12 @@ def _bias_too(new, head, d_k):
     new.w_o.bias.zero_()
 
 
+def _with_gradients(attention, head):
+    new = copy.deepcopy(attention)
+    _zero_columns(new.w_o.weight, head, new.n_heads)
+    return new
+
+
 def _in_place(attention, head):
     with torch.no_grad():
         _zero_columns(attention.w_o.weight, head, attention.n_heads)
@@ -216,8 +223,14 @@ EXERCISE = Exercise(
         Mistake(
             "scores-zeroed",
             _changed(_uniform("both")),
-            "Queries and keys of the head are 0, so its scores are 0 and its weights *equal*: it still adds the mean "
-            "of its values. Silence what it writes, not what it asks.",
+            "The scores of the head are 0, so its weights are *equal*: it still adds the mean of its values. Silence "
+            "what it writes, not what it asks.",
+        ),
+        Mistake(
+            "in-place-with-gradients",
+            _with_gradients,
+            "The slice is the right one. But a parameter records its gradients, and PyTorch refuses to write into it "
+            "meanwhile: do it under `torch.no_grad()`.",
         ),
         Mistake(
             "one-column",

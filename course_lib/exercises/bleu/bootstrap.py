@@ -57,7 +57,12 @@ def with_python_lists(first, second, n_resamples):
 def as_kind(obj, given):
     """What the differences are, in words: every source of chance is right."""
     first, second, n_resamples = given.args
-    answer = obj(first.copy(), second.copy(), n_resamples)
+    try:
+        answer = obj(first.copy(), second.copy(), n_resamples)
+    except IndexError as error:
+        if "out of bounds for axis 0" in str(error):
+            return "rows that do not exist"
+        raise
     if answer is None or isinstance(answer, str | dict) or (isinstance(answer, tuple) and len(answer) != n_resamples):
         return answer
     found = np.asarray(answer.detach() if isinstance(answer, torch.Tensor) else answer, dtype=float)
@@ -181,6 +186,10 @@ def _exchanged(first, second, n_resamples):
     return scores_of_sums(keep @ second + (1 - keep) @ first) - scores_of_sums(keep @ first + (1 - keep) @ second)
 
 
+def _rows_of_the_chapter(first, second, n_resamples):
+    return [np.diff(scores_of_sums(np.array([first[393:].sum(0), second[393]])))[0] for _ in range(n_resamples)]
+
+
 def _p_value(first, second, n_resamples):
     return float(np.mean(np.array(resampled_differences(first, second, n_resamples)) <= 0))
 
@@ -258,6 +267,12 @@ EXERCISE = Exercise(
             _exchanged,
             "The translators are exchanged at random. That is another test, randomization. Here the sentences are "
             "drawn again.",
+        ),
+        Mistake(
+            "rows-that-do-not-exist",
+            _rows_of_the_chapter,
+            "You draw rows that do not exist. 394 is the number of sentences in the chapter's test set; here there are "
+            "`len(first)`, numbered from 0.",
         ),
         Mistake(
             "one-number",

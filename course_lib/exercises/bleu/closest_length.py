@@ -29,6 +29,10 @@ def _by(key):
     return lambda length, reference_lengths: min(reference_lengths, key=lambda r: key(r, length))
 
 
+def _place_of_the_first(length, reference_lengths):
+    return min(range(len(reference_lengths)), key=lambda i: abs(reference_lengths[i] - length))
+
+
 def _place(length, reference_lengths):
     return reference_lengths.index(closest_length(length, reference_lengths))
 
@@ -65,6 +69,23 @@ EXERCISE = Exercise(
             "longer-of-a-tie",
             _by(lambda r, length: (abs(r - length), -r)),
             "Of two lengths that are equally close, yours is the longer one. It should be the shorter one.",
+        ),
+        Mistake(
+            "place-in-the-list",
+            _place_of_the_first,
+            "This is the place in the list. Return the length that stands there.",
+        ),
+        Mistake(
+            "only-shorter-ones",
+            lambda length, reference_lengths: max(r for r in reference_lengths if r <= length),
+            "References that are longer than the hypothesis are left out, and with `max` of nothing it stops where all "
+            "of them are. A longer one may be the closest.",
+        ),
+        Mistake(
+            "mean-rounded",
+            lambda length, reference_lengths: round(mean(reference_lengths)),
+            "This is the rounded mean of the lengths, whatever the hypothesis. Return one of the references' own "
+            "lengths, the closest.",
         ),
         Mistake(
             "shortest",

@@ -249,6 +249,11 @@ EXERCISE = Exercise(
             "long one may make up for each other.",
         ),
         Mistake(
+            "plain-mean",
+            _with(mean=lambda precisions: sum(precisions) / 4),
+            "The four precisions are averaged as they are. Take their geometric mean, the fourth root of the product.",
+        ),
+        Mistake(
             "no-penalty",
             _with(penalty=lambda hyp_len, ref_len: 1.0),
             "The brevity penalty is missing.",

@@ -111,6 +111,7 @@ def _partial_repairs():
                 "-and-".join(f"{name}-left" for name in names),
                 _bleu(**dict.fromkeys(names, True)),
                 text if text.endswith("?") else f"{text}.",
+                points=names != ["total"],  # it is also right to exchange hypothesis and reference
             )
 
 
@@ -181,6 +182,12 @@ EXERCISE = Exercise(
             _of_precisions(penalty=lambda c, r: math.exp(1 - r / c)),
             "The four bugs are repaired, but a translation that is longer than its reference now gets a bonus. The "
             "penalty is at most 1.",
+        ),
+        Mistake(
+            "not-in-percent",
+            _of_precisions(mean=lambda shares: math.prod(shares) ** 0.25 / 100),
+            "The four bugs are repaired, but a perfect translation gets 1. The listing was right to multiply by 100.",
+            points=False,
         ),
         Mistake(
             "log-missing",

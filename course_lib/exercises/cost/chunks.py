@@ -276,6 +276,22 @@ EXERCISE = Exercise(
             "The strips are joined along the features. They are rows: join them along the queries, dim=-2.",
         ),
         Mistake(
+            "stacked",
+            lambda query, key, value, size, causal: torch.stack(
+                attention_in_chunks(query, key, value, size, causal).split(size, dim=-2), dim=-3
+            ),
+            "The strips are stacked, on an axis of their own, and a shorter last one does not fit there. They are rows "
+            "of one output: `torch.cat` them along the queries, dim=-2.",
+        ),
+        Mistake(
+            "joined-along-the-batch",
+            lambda query, key, value, size, causal: torch.cat(
+                attention_in_chunks(query, key, value, size, causal).split(size, dim=-2)
+            ),
+            "The strips are joined along the batch, the axis that `torch.cat` takes by itself. They are rows of one "
+            "output: join them along the queries, dim=-2.",
+        ),
+        Mistake(
             "not-scaled",
             _strips(_later, scale=lambda d_k: 1.0),
             "The scores are not divided by √d_k.",

@@ -84,8 +84,19 @@ EXERCISE = Exercise(
         Mistake(
             "scores-alone",
             _count(products=1),
-            "Of the two products with n² in them you count one. There are the scores, (n, d) @ (d, n), and the "
-            "weighted means, (n, n) @ (n, d).",
+            "The term with n² is half as large as it should be. There are two products with n² in them, the scores, "
+            "(n, d) @ (d, n), and the weighted means, (n, n) @ (n, d), and in an encoder no mask hides a half of them.",
+        ),
+        Mistake(
+            "half-table-with-diagonal",
+            lambda n, d_model, d_ff: layer_flops(n, d_model, d_ff) - 2 * n * (n - 1) * d_model,
+            "You count n (n + 1) / 2 scores, as many as a causal mask leaves. In an encoder every token sees every "
+            "other one: n² scores.",
+        ),
+        Mistake(
+            "power-written-as-xor",
+            lambda n, d_model, d_ff: 8 * n * d_model ^ 2 + 4 * n ^ 2 * d_model + 4 * n * d_model * d_ff,
+            "In Python `^` is no power: it compares bits, and it comes after `+`. A power is `**`.",
         ),
         Mistake(
             "one-matrix-of-two",

@@ -73,6 +73,32 @@ def _maximum_left_out(output_a, size_a, output_b, size_b):
     return output, size - torch.maximum(size_a, size_b)
 
 
+def _output_alone(output_a, size_a, output_b, size_b):
+    return merge(output_a, size_a, output_b, size_b)[0]
+
+
+def _sum_below_the_largest(output_a, size_a, output_b, size_b):
+    output, size = merge(output_a, size_a, output_b, size_b)
+    return output, (size - torch.maximum(size_a, size_b)).exp()
+
+
+def _from_the_first_size(output_a, size_a, output_b, size_b):
+    return merge(output_a, size_a, output_b, size_b)[0], size_a + (size_b - size_a).exp().log1p()
+
+
+def _both_in_a_row(output_a, size_a, output_b, size_b):
+    return torch.cat([output_a, output_b]), torch.cat([size_a, size_b])
+
+
+def _stacked(output_a, size_a, output_b, size_b):
+    return torch.stack([output_a, output_b]), torch.stack([size_a, size_b])
+
+
+def _axis_forgotten(output_a, size_a, output_b, size_b):
+    size = torch.logaddexp(size_a, size_b)
+    return (size_a - size).exp() * output_a + (size_b - size).exp() * output_b, size
+
+
 def _case(q_len, d_v, about, seed, shift_a=0.0, shift_b=0.0):
     return case(
         randn(q_len, d_v, seed=seed),
@@ -179,6 +205,40 @@ EXERCISE = Exercise(
             "sum-without-its-logarithm",
             _join(_share, lambda a, b: torch.logaddexp(a, b).exp()),
             "The output is right. The size should be the *logarithm* of the sum, so that it can be merged again.",
+        ),
+        Mistake(
+            "sum-below-the-largest",
+            _sum_below_the_largest,
+            "The output is right. Your size is the sum that is left after the larger size was subtracted: take its "
+            "logarithm, and add the larger size again.",
+        ),
+        Mistake(
+            "from-the-first-size",
+            _from_the_first_size,
+            "The output is right, and so is the size, until every key of the first half is hidden: its size is −∞, and "
+            "−∞ + ∞ is not a number. Start from the *larger* of the two sizes.",
+        ),
+        Mistake(
+            "output-alone",
+            _output_alone,
+            "The output is right, and the size is missing. Return both, so that a third machine can be merged next.",
+        ),
+        Mistake(
+            "in-a-row",
+            _both_in_a_row,
+            "The two machines come one behind the other, as if each had queries of its own. They have the same "
+            "queries: each query needs one output, made of two.",
+        ),
+        Mistake(
+            "stacked",
+            _stacked,
+            "The two machines are stacked, not merged. Each query needs one output, made of two.",
+        ),
+        Mistake(
+            "axis-forgotten",
+            _axis_forgotten,
+            "A share is one number a query, (q_len,), and an output has d_v numbers, (q_len, d_v). Give the shares a "
+            "last axis, `[:, None]`, so that each multiplies its row.",
         ),
         Mistake(
             "better-half-alone",

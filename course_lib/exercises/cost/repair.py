@@ -1,5 +1,6 @@
 """Exercise: bug hunt in an update on several processes."""
 
+import math
 from itertools import pairwise, product
 
 import torch
@@ -70,6 +71,29 @@ def contiguous_shares(weight, inputs, targets, world, rate, clip):
     return weight - rate * gradient / max(1.0, float(gradient.norm()) / clip)
 
 
+def _weighted_by_sentences(weight, inputs, targets, world, rate, clip):
+    gradient = torch.zeros_like(weight)
+    for rank in range(world):
+        x, y = torch.cat(inputs[rank::world]), torch.cat(targets[rank::world])
+        gradient += len(inputs[rank::world]) / len(inputs) * (x.T @ (x @ weight - y)) / len(x)
+    return weight - rate * gradient * min(1.0, clip / gradient.norm())
+
+
+def _step_clipped(weight, inputs, targets, world, rate, clip):
+    x, y = torch.cat(inputs), torch.cat(targets)
+    step = rate * x.T @ (x @ weight - y) / len(x)
+    return weight - step * min(1.0, clip / step.norm())
+
+
+def _shares_rounded_up(weight, inputs, targets, world, rate, clip):
+    share, tokens, gradient = math.ceil(len(inputs) / world), sum(map(len, inputs)), torch.zeros_like(weight)
+    for rank in range(world):
+        mine = slice(rank * share, (rank + 1) * share)
+        x, y = torch.cat(inputs[mine]), torch.cat(targets[mine])
+        gradient += x.T @ (x @ weight - y) / tokens
+    return weight - rate * gradient * min(1.0, clip / gradient.norm())
+
+
 def _update(rows=False, tokens=False, clip=False, mean=False, clipping=True, rate=1.0):
     """The repaired update with some of its bugs left in (True), or another one put in."""
 
@@ -133,13 +157,14 @@ def _partial_repairs():
                 "-and-".join(f"{name}-left" for name in names),
                 _update(**dict.fromkeys(names, True)),
                 f"{found[len(names) - 1]}. Still open: {' '.join(clues)}",
+                points=names != ["tokens"],  # it is also right to give every process all the sentences
             )
 
 
-def _case(lengths, d, world, clip, about, seed):
+def _case(lengths, d, world, clip, about, seed, rate=0.1):
     inputs = [randn(n, d, seed=seed + i) for i, n in enumerate(lengths)]
     targets = [3 * randn(n, seed=seed + 50 + i) for i, n in enumerate(lengths)]
-    return case(randn(d, seed=seed + 99), inputs, targets, world, 0.1, clip, about=about)
+    return case(randn(d, seed=seed + 99), inputs, targets, world, rate, clip, about=about)
 
 
 EXERCISE = Exercise(
@@ -156,6 +181,7 @@ EXERCISE = Exercise(
         _case([3, 3, 3, 3], 3, 2, 0.5, "a gradient that is clipped", 300),
         _case([1, 6, 2, 3, 2, 4, 1], 5, 3, 0.7, "seven sentences on three processes, clipped", 400),
         _case([3, 1, 2], 3, 1, 0.5, "a single process", 500),
+        _case([2, 1, 3, 2], 2, 3, 0.4, "four sentences on three processes, and a large rate", 600, rate=2.0),
     ],
     mistakes=(
         *_partial_repairs(),
@@ -178,6 +204,25 @@ EXERCISE = Exercise(
             ),
             "The gradient is too small by the number of processes: it is divided by the tokens of *all*, and then "
             "averaged on top. Multiply by `world`, or take the sum.",
+            points=False,
+        ),
+        Mistake(
+            "weighted-by-sentences",
+            _weighted_by_sentences,
+            "The mean of each process counts by its number of *sentences*. It has to count by its number of tokens, "
+            "since the loss is a mean over tokens.",
+        ),
+        Mistake(
+            "step-clipped",
+            _step_clipped,
+            "The four bugs are gone, but now the *step*, rate · gradient, is limited. Limit the gradient, and multiply "
+            "by the rate afterwards.",
+        ),
+        Mistake(
+            "shares-rounded-up",
+            _shares_rounded_up,
+            "Nobody is left out, but with four sentences on three processes, and shares of two, the last process has "
+            "none, and `torch.cat` stops. Deal them out, `inputs[rank::world]`, or share them as evenly as possible.",
         ),
         Mistake(
             "by-sentences",

@@ -76,6 +76,11 @@ def _tokens_sent(n_parameters, tokens, processors, flops, bandwidth, bytes_each)
     return compute, sent * tokens
 
 
+def _tokens_for_parameters(n_parameters, tokens, processors, flops, bandwidth, bytes_each):
+    compute, sent = update_seconds(n_parameters, tokens, processors, flops, bandwidth, bytes_each)
+    return compute, sent / n_parameters * tokens
+
+
 def _call(obj, given):
     """The two numbers, in a tuple whatever they came in."""
     made = obj(*given.args)
@@ -141,7 +146,8 @@ EXERCISE = Exercise(
         Mistake(
             "all-processors-together",
             _with(sent=lambda right, p: right * p),
-            "This is what all processors send together. They send at the same time, each at its own bandwidth.",
+            "You send `processors` times too much: what all of them send together, or a whole gradient at each of the "
+            "2 (p − 1) steps. They send at the same time, and each step moves a chunk of 1/p.",
         ),
         Mistake(
             "sending-shared",
@@ -158,6 +164,12 @@ EXERCISE = Exercise(
             _tokens_sent,
             "The number of tokens comes into what is sent. A gradient has one number for each parameter, however many "
             "tokens it comes from.",
+        ),
+        Mistake(
+            "tokens-for-parameters",
+            _tokens_for_parameters,
+            "You send a number for each token. A gradient has a number for each *parameter*, whatever the batch is.",
+            points=False,
         ),
         Mistake(
             "whole-division",

@@ -26,12 +26,14 @@ def case(*args: Any, about: str = "", **kwargs: Any) -> Case:
 class Mistake:
     """A wrong implementation that people really write, and what to tell whoever wrote it.
 
-    `name` is a short slug ("softmax-over-queries"): the diagnosis that a result carries.
+    `name` is a short slug ("softmax-over-queries"): the diagnosis that a result carries. `points` is False where the
+    smallest change that makes every case right stands on another line than the one that the message speaks of.
     """
 
     name: str
     implementation: Callable
     message: str
+    points: bool = True
 
 
 @dataclass(frozen=True)

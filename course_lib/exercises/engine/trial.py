@@ -76,10 +76,10 @@ class Trial:
         return failed(self.exercise, found, details)
 
     def _named(self, mistake: Mistake) -> Result:
-        """A known mistake, and the line, where it takes one simple change to be right."""
+        """A known mistake, and the line, where it takes one simple change to be right and the mistake points at it."""
         kind = "convention" if isinstance(mistake, Convention) else "failed"
         result = failed(self.exercise, Difference(mistake.name, mistake.message), kind=kind)
-        repair = self._repair(list(self.differences), simple=True)
+        repair = self._repair(list(self.differences), simple=True) if mistake.points else None
         return replace(result, **located(result, repair)) if repair else result
 
     def is_like(self, mistake: Mistake) -> bool:

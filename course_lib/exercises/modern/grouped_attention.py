@@ -102,6 +102,10 @@ def _mean_of_queries(query, key, value, mask=None):
     return _attend(means, _shared(key, query.shape[1]), _shared(value, query.shape[1]), mask)
 
 
+def _one_query_a_group(query, key, value, mask=None):
+    return scaled_dot_product_attention(query.unflatten(1, (key.shape[1], -1)).mean(dim=2), key, value, mask)[0]
+
+
 def _no_softmax(query, key, value, mask=None):
     key, value = _shared(key, query.shape[1]), _shared(value, query.shape[1])
     scores = query @ key.mT / math.sqrt(query.shape[-1])
@@ -158,6 +162,24 @@ EXERCISE = Exercise(
     reference=grouped_attention,
     cases=_cases,
     mistakes=(
+        Mistake(
+            "heads-not-shared",
+            lambda query, key, value, mask=None: scaled_dot_product_attention(query, key, value, mask)[0],
+            "The heads of keys do not fit those of queries, and a product of (batch, n_heads, …) and "
+            "(batch, n_kv_heads, …) stops. Repeat each shared head for its readers first.",
+        ),
+        Mistake(
+            "fewer-heads-of-queries",
+            _one_query_a_group,
+            "One output comes back for each head of keys, made of the mean of its queries. Every query head has an "
+            "output of its own: repeat the keys and values, not the other way round.",
+        ),
+        Mistake(
+            "in-turn-and-without-mask",
+            lambda query, key, value, mask=None: _of(keys=_tiled, values=_tiled)(query, key, value),
+            "Two things: the heads are handed out in turn, 0 1 0 1, where neighbors share, 0 0 1 1, and the mask has "
+            "no effect.",
+        ),
         Mistake(
             "repeat",
             _of(keys=_tiled, values=_tiled),

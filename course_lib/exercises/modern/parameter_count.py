@@ -68,6 +68,12 @@ def _own_head(d, h, n_kv, d_k):
     return 2 * d * d + 2 * d * n_kv * (d // h)
 
 
+def _tied_alone(vocab_size, d_model, n_layers, n_heads, n_kv_heads, d_k, d_ff, tied):
+    table = vocab_size * d_model
+    whole = model_size(vocab_size, d_model, n_layers, n_heads, n_kv_heads, d_k, d_ff, tied=True)
+    return table if tied else 2 + whole - table
+
+
 def _layers_times_the_first_term(vocab_size, d_model, n_layers, n_heads, n_kv_heads, d_k, d_ff, tied):
     once = 2 * d_model * n_kv_heads * d_k + 3 * d_model * d_ff + 2 * d_model
     return (1 if tied else 2) * vocab_size * d_model + n_layers * 2 * d_model * n_heads * d_k + once + d_model
@@ -89,6 +95,12 @@ EXERCISE = Exercise(
         case(128256, 4096, 32, 32, 8, 128, 14336, False, about="Llama 3 8B"),
     ],
     mistakes=(
+        Mistake(
+            "condition-without-brackets",
+            _tied_alone,
+            "Tied, you return the table alone; untied, the rest with 2 added. `a if tied else b + c` means "
+            "`a if tied else (b + c)`: put brackets around `1 if tied else 2`.",
+        ),
         Mistake(
             "counted-twice",
             _count(tables=lambda tied: 2),

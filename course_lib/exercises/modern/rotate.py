@@ -127,6 +127,17 @@ def _added(x, positions, base=10000.0):
     return (x + torch.cat([angles.cos(), angles.sin()], dim=-1)).float()
 
 
+def _sines_added(x, positions, base=10000.0):
+    angles = _angles(x, positions, base)
+    return (x + torch.cat([angles.sin(), angles.cos()], dim=-1)).float()
+
+
+def _four_features(x, positions, base=10000.0):
+    first, second = x.chunk(2, dim=-1)
+    angle = positions[:, None] / base ** (torch.arange(0, 4, 2) / 4)
+    return torch.cat([first * angle.cos() - second * angle.sin(), first * angle.sin() + second * angle.cos()], dim=-1)
+
+
 def _along_axis_1(x, positions, base=10000.0):
     """The positions are laid along the axis before the last but one, where that fits."""
     if x.dim() < 3 or x.shape[-3] != len(positions):
@@ -264,6 +275,17 @@ EXERCISE = Exercise(
             "added",
             _added,
             "You add cosines and sines to x, as chapter 07 does. Here they multiply: each pair is turned.",
+        ),
+        Mistake(
+            "sines-added",
+            _sines_added,
+            "You add sines and cosines to x, as chapter 07 does. RoPE adds nothing: it turns each pair, and the length "
+            "of a token stays.",
+        ),
+        Mistake(
+            "four-features-always",
+            _four_features,
+            "Right for four features. The text's example has d_k = 4; here `x.shape[-1]` says how many there are.",
         ),
     ),
     hints=(

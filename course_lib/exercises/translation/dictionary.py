@@ -67,6 +67,8 @@ def _as_lines(obj, given):
         return answer
     lines = []
     for word, group in answer.items():
+        if isinstance(group, str) and " " in group:
+            return "a group is one string with spaces in it"
         group = [group] if isinstance(group, str) else group
         if not isinstance(group, list | tuple) or not all(isinstance(part, str) for part in group):
             return f"{word}: {group!r}, which is no group of words"
@@ -234,6 +236,12 @@ EXERCISE = Exercise(
             _commonest_link,
             "You count each link by itself, so a word gets one partner at most. Collect the partners that a word has "
             "in one sentence, 'a' and 'book' for 책을, and count them as one group.",
+        ),
+        Mistake(
+            "one-string",
+            lambda pairs: {word: " ".join(group) for word, group in dictionary(pairs).items()},
+            "The words are right, and a group is one string with spaces. It should be a tuple of words, because the "
+            "translator takes it word by word.",
         ),
         Mistake(
             "all-partners-ever",

@@ -102,6 +102,14 @@ def _padding_skips_the_end(logits, tgt_out):
     return (_right(logits, tgt_out) | (tgt_out <= EOS)).all(dim=1).double().mean()
 
 
+def _shifted(logits, tgt_out):
+    return exact_match(logits[:, :-1], tgt_out[:, 1:])
+
+
+def _over_positions(logits, tgt_out):
+    return ((logits.argmax(dim=1) == tgt_out) | (tgt_out == PAD)).all(dim=1).double().mean()
+
+
 def _all_or_nothing(logits, tgt_out):
     return (_right(logits, tgt_out) | (tgt_out == PAD)).all().double()
 
@@ -142,6 +150,17 @@ EXERCISE = Exercise(
             _pads_count,
             "A short sentence counts as wrong whatever it says, since no model writes pads behind its end. Let pads "
             "pass.",
+        ),
+        Mistake(
+            "shifted-against-each-other",
+            _shifted,
+            "Each token is compared with the prediction of the one before it. `tgt_out` is shifted already: row t of "
+            "the logits predicts `tgt_out[:, t]`.",
+        ),
+        Mistake(
+            "argmax-over-positions",
+            _over_positions,
+            "Your argmax runs over the positions. It belongs over the vocabulary, the last axis of the logits.",
         ),
         Mistake(
             "share-of-tokens",

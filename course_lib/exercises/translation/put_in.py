@@ -144,6 +144,8 @@ def _run(obj, given):
                 found.append("the error is lost")
         except KeyError:
             found.append("the error comes through")
+        except UnboundLocalError:
+            found.append("a name that was never given a value")
         return ", ".join([*found, f"behind it {now()}"])
 
 
@@ -200,6 +202,24 @@ def _last_put_back_only(parts):
     finally:
         if owner is not None:
             setattr(owner, name, old)
+
+
+@contextmanager
+def _last_put_back_without_care(parts):
+    for owner, name, part in _owners(parts):
+        old = getattr(owner, name)
+        setattr(owner, name, part)
+    try:
+        yield
+    finally:
+        setattr(owner, name, old)
+
+
+@contextmanager
+def _called(parts):
+    for owner, name, part in _owners(parts):
+        setattr(owner, name, part())
+    yield
 
 
 @contextmanager
@@ -274,8 +294,8 @@ EXERCISE = Exercise(
         Mistake(
             "error-swallowed",
             _error_swallowed,
-            "An error inside the block disappears. Put the parts back and let the error go on: `finally` does, and an "
-            "`__exit__` must not return True.",
+            "An error inside the block disappears. Put the parts back and let the error go on: neither a `return` in "
+            "the `finally` nor an `__exit__` that returns True may stop it.",
         ),
         Mistake("first-part-only", _first_part_only, "Only the first of two parts gets into the machine."),
         Mistake("last-part-only", _last_part_only, "Only the last of two parts gets into the machine."),
@@ -304,8 +324,19 @@ EXERCISE = Exercise(
         Mistake(
             "changes-nothing",
             _changes_nothing,
-            "Inside the block the machine has its own parts. `setattr(module, name, part)` replaces one, and it has to "
-            "be there at the `yield`.",
+            "Inside the block the machine has its own parts. `setattr(module, name, part)` replaces one: the module is "
+            "all that stands before the *last* dot of the place, and the part has to be there at the `yield`.",
+        ),
+        Mistake(
+            "parts-called",
+            _called,
+            "You call the part while you put it in, so that its result would stand there. Put in the function itself.",
+        ),
+        Mistake(
+            "last-put-back-or-none",
+            _last_put_back_without_care,
+            "Of two parts only the last is put back, and without parts there is no last one, so it stops with an "
+            "error. Keep all of the old ones in a list.",
         ),
         Mistake(
             "first-part-and-stops",

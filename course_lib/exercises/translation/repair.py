@@ -58,6 +58,7 @@ def with_a_beam_of_one(model, vocabulary, pairs):
 
 
 WORDS = {"eins": "one", "zwei": "two", "drei": "three", "vier": "four", "fünf": "five", "sechs": "six"}
+UNSEEN = {"ein": "one", "elf": "eleven"}  # in no text of the training; "one" is written letter by letter
 TRAIN = [text for pair in WORDS.items() for text in pair] + ["eins zwei drei vier", "one two three four"]
 
 
@@ -75,12 +76,17 @@ class _Reverser(nn.Module):
             ended = EOS in ids
             ids = ids[: ids.index(EOS)] if ended else ids
             known = [i for i in ids if i in self.vocabulary.bytes_of]
-            words = [WORDS.get(word, "six") for word in self.vocabulary.decode(known).split()[::-1]]
+            read = self.vocabulary.decode(known).split()[::-1]
+            words = [{**WORDS, **UNSEEN}.get(word, "six") for word in read]
             if ended and (PAD in ids or (BOS in ids and len(words) > 2)):  # no source of its training had them there
                 words.append("six")
-            written = self.vocabulary.encode(" ".join(words))
+            written = self._by_letters("one ") if read == ["ein"] else self.vocabulary.encode(" ".join(words))
             plans.append([*written, EOS] if ended else written * 200 or [5] * 200)
         return _Plans(plans)
+
+    def _by_letters(self, text):
+        ids = {part: number for number, part in self.vocabulary.bytes_of.items()}
+        return [ids[letter.encode()] for letter in text]
 
     def step(self, tokens, state):
         following = [plan[min(state.written, len(plan) - 1)] for plan in state.plans]
@@ -127,6 +133,11 @@ PAIRS = {
         _pair("zwei drei", "three four"),
         _pair("vier", "four"),
     ],
+    "words in other tokens, or in more than their source": [
+        _pair("ein", "one"),
+        _pair("zwei", "two"),
+        _pair("elf", "eleven"),
+    ],
 }
 
 
@@ -169,6 +180,28 @@ def _sources_as(ids):
     return answer
 
 
+def _cut_off_by_the_source(model, vocabulary, pairs):
+    longest = max(len(ids) for ids in vocabulary.encode_batch([pair.src_text for pair in pairs]))
+    return _variant(longest=longest + 1)(model, vocabulary, pairs)
+
+
+def _written(model, vocabulary, pairs):
+    src = pad([[*ids, EOS] for ids in vocabulary.encode_batch([pair.src_text for pair in pairs])])
+    return [hypothesis.tokens for hypothesis in greedy_search(model.step, model.start(src), len(src), max_len=100)]
+
+
+def _tokens_compared(model, vocabulary, pairs):
+    found = _written(model, vocabulary, pairs)
+    right = [ids == vocabulary.encode(pair.tgt_text) for ids, pair in zip(found, pairs, strict=True)]
+    return sum(right) / len(right)
+
+
+def _share_of_words(model, vocabulary, pairs):
+    texts = [vocabulary.decode(ids).split() for ids in _written(model, vocabulary, pairs)]
+    right = [a == b for words, pair in zip(texts, pairs, strict=True) for a, b in zip(words, pair.tgt, strict=False)]
+    return sum(right) / sum(len(pair.tgt) for pair in pairs)
+
+
 def _end_behind_the_pads(sources):
     return torch.cat([pad(sources), torch.full((len(sources), 1), EOS)], dim=1)
 
@@ -196,7 +229,31 @@ EXERCISE = Exercise(
         Mistake(
             "cut-off",
             _variant(longest=12),
-            "The other bugs are gone. One is left: a long translation is cut off after 12 tokens.",
+            "The other bugs are gone. One is left: a long translation is cut off before its end, because `max_len` is "
+            "too small for it.",
+        ),
+        Mistake(
+            "cut-off-at-the-length-of-the-source",
+            _cut_off_by_the_source,
+            "The other bugs are gone, but a translation may have as many tokens as the longest source and no more. It "
+            "may need more, and then it is cut off.",
+        ),
+        Mistake(
+            "tokens-compared",
+            _tokens_compared,
+            "The other bugs are gone, but tokens are compared. A word can be spelled with other tokens than the "
+            "tokenizer takes, and the letters are the same: decode, and compare texts.",
+        ),
+        Mistake(
+            "words-as-sets",
+            _variant(judge=lambda text, pair: set(text.split()) == set(pair.tgt)),
+            "The other bugs are gone, but words are compared as sets: neither their order counts nor how often each of "
+            "them comes.",
+        ),
+        Mistake(
+            "share-of-words",
+            _share_of_words,
+            "This is the share of the *words* that are right. A sentence counts only if its whole text is.",
         ),
         Mistake(
             "words-as-bags",
