@@ -71,9 +71,9 @@ EXERCISE = Exercise(
             "Of two lengths that are equally close, yours is the longer one. It should be the shorter one.",
         ),
         Mistake(
-            "place-in-the-list",
+            "place-of-the-first",
             _place_of_the_first,
-            "This is the place in the list. Return the length that stands there.",
+            "This is a place in the list, and of a tie the first. Return the length itself, and of a tie the shorter.",
         ),
         Mistake(
             "only-shorter-ones",

@@ -89,6 +89,12 @@ def _precisions_averaged(hypotheses, references):
     return 100 * brevity_penalty(counts.hyp_len, counts.ref_len) * math.exp(log)
 
 
+def _plain_mean_with_zeros(hypotheses, references):
+    counts = bleu_statistics(hypotheses, references)
+    precisions = [m / t if t else 0.0 for m, t in zip(counts.matches, counts.totals, strict=True)]
+    return 100 * brevity_penalty(counts.hyp_len, counts.ref_len) * sum(precisions) / 4
+
+
 def _penalty_averaged(hypotheses, references):
     def one_by_one(_hyp_len, _ref_len):
         parts = [bleu_statistics([one], [several]) for one, several in _parts(hypotheses, references)]
@@ -249,9 +255,10 @@ EXERCISE = Exercise(
             "long one may make up for each other.",
         ),
         Mistake(
-            "plain-mean",
-            _with(mean=lambda precisions: sum(precisions) / 4),
-            "The four precisions are averaged as they are. Take their geometric mean, the fourth root of the product.",
+            "plain-mean-with-zeros",
+            _plain_mean_with_zeros,
+            "The four precisions are averaged as they are, so that a corpus without a 4-gram in common still scores. "
+            "Take their geometric mean, the fourth root of the product, which is 0 then.",
         ),
         Mistake(
             "no-penalty",
