@@ -113,7 +113,7 @@ EXERCISE = Exercise(
     title="Two halves of the keys",
     task="Two machines hold half of the keys each. For the same queries, each has computed its output (q_len, d_v), "
     "the attention over its own keys, and its size (q_len,), the logarithm of its sum of exp(score). Return output and "
-    "size over all keys. A size may be 120, or −120.",
+    "size over all keys. A size may be 120, or −120, or −∞ where every key of a half is hidden.",
     reference=merge,
     cases=lambda: [
         case(

@@ -294,8 +294,8 @@ EXERCISE = Exercise(
         Mistake(
             "error-swallowed",
             _error_swallowed,
-            "An error inside the block disappears. Put the parts back and let the error go on: neither a `return` in "
-            "the `finally` nor an `__exit__` that returns True may stop it.",
+            "An error inside the block disappears. Put the parts back and let the error go on: no `except` without a "
+            "`raise`, no `return` in the `finally`, and no `__exit__` that returns True.",
         ),
         Mistake("first-part-only", _first_part_only, "Only the first of two parts gets into the machine."),
         Mistake("last-part-only", _last_part_only, "Only the last of two parts gets into the machine."),
