@@ -320,6 +320,22 @@ def test_a_named_mistake_shows_no_line_where_another_would_do_as_well(notebook):
     assert result.lines == ()
 
 
+def test_a_named_mistake_shows_no_line_where_its_message_speaks_of_another(notebook):
+    answer = notebook("""
+        def answer(n):
+            mask = torch.ones(n, n).bool()
+            mask.tril()
+            return mask
+    """)
+    causal = registry()["masks.causal"]
+    silent = dataclasses.replace(
+        causal, mistakes=tuple(dataclasses.replace(mistake, points=False) for mistake in causal.mistakes)
+    )
+    result = check_exercise(silent, answer)
+    assert result.diagnosis == "hides-nothing"
+    assert (result.lines, result.details) == ((), ())
+
+
 def test_parameters_are_asked_about_where_their_order_is_not_the_one_of_the_exercise(toy, notebook):
     answer = notebook("def answer(d, key, x):\n    return x @ key.transpose(-2, -1) / d**0.5")
     result = check_exercise(toy("scaled"), answer)
