@@ -156,7 +156,7 @@ QUESTIONS = [
     ),
     Question(
         id="beam_search.what_is_cached",
-        text="Which of these does a decoder keep from step to step? (several may be right)",
+        text="Which of these does a decoder keep from step to step?",
         many=True,
         options=[
             Option("the queries of earlier tokens", False, "A query is used in its own step and never again."),
