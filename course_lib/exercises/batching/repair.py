@@ -104,6 +104,7 @@ def _partial_repairs():
                 "-and-".join(f"{name}-left" for name in names),
                 _evaluate(**dict.fromkeys(names, True)),
                 text if text.endswith("?") else f"{text}.",
+                points=names != ["means"],  # it is also right to put all pairs into every batch
             )
 
 
@@ -202,6 +203,7 @@ EXERCISE = Exercise(
             _weighed_by(lambda batch: len(batch.src)),
             "You weigh each batch's mean by its sentences. A mean over tokens is weighed by the number of real "
             "*tokens*.",
+            points=False,
         ),
         Mistake(
             "weighed-by-positions",
