@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from course_lib.exercises import check, kept_solution, progress_file, registry, show_solution
 from course_lib.exercises.engine import Exercise, Mistake, case, check_exercise, sandbox
-from course_lib.exercises.engine.compare import brief, difference, pattern
+from course_lib.exercises.engine.compare import as_tensor, brief, difference, pattern
 from course_lib.exercises.engine.explain import explain
 from course_lib.exercises.engine.sandbox import alarm_ready, run_safely
 from course_lib.exercises.engine.source import same_code, standalone_source, unfinished_line
@@ -238,6 +238,25 @@ def test_code_that_wants_all_memory_is_stopped(answer, monkeypatch):
     assert result.diagnosis == "raised"
     assert "more than 4 GiB of memory" in result.message
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
+
+
+ITSELF = [1]
+ITSELF.append(ITSELF)
+
+
+@pytest.mark.parametrize("value", [[0] * 10**8, [[0] * 1000] * 10**6, [torch.ones(2)] * 10**6, [[ITSELF]]])
+def test_endless_lists_are_no_tensors_and_are_told_in_short(value):
+    begun = time.process_time()
+    assert as_tensor(value) is None
+    assert len(brief(value)) < 100
+    assert time.process_time() - begun < 1
+
+
+@pytest.mark.parametrize("answer", [lambda x: [0] * 10**7, lambda x: [[0] * 1000] * 10**5, lambda x: [x] * 10**6])
+def test_an_endless_answer_is_told_in_short(answer):
+    result = judge(answer)
+    assert result.diagnosis == "wrong-type"
+    assert "too long to be shown" in str(result)
 
 
 def looks_forever(obj, given):

@@ -10,9 +10,10 @@ import torch
 from course_lib.exercises.engine import progress
 from course_lib.exercises.engine.answers import difference_in, run
 from course_lib.exercises.engine.compare import Difference, brief, safe_text
+from course_lib.exercises.engine.explain import explain
 from course_lib.exercises.engine.model import Exercise
 from course_lib.exercises.engine.report import Result
-from course_lib.exercises.engine.sandbox import Outcome
+from course_lib.exercises.engine.sandbox import Outcome, is_out_of_memory, memory_limit
 from course_lib.exercises.engine.source import same_code, standalone_source, unfinished_line
 from course_lib.exercises.engine.trial import TIME_LIMIT, Trial, failed, input_of, is_not_a_tensor, is_zero_one
 
@@ -42,6 +43,17 @@ def _not_attempted(exercise: Exercise, obj: Any) -> Result | None:
 
 
 def _judge(exercise: Exercise, obj: Any, time_limit: float) -> Result:
+    """What an object answers, and why that is wrong; what is too large to be looked at is an error as well."""
+    try:
+        with memory_limit():
+            return _judge_answers(exercise, obj, time_limit)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        return failed(exercise, Difference("raised", f"It stopped with an error. {explain(error)}"))
+
+
+def _judge_answers(exercise: Exercise, obj: Any, time_limit: float) -> Result:
     if not callable(obj):
         wanted = f"a function with the parameters ({', '.join(exercise.parameters)})"
         sentence = f"Expected {wanted}, got {brief(obj)}. Pass the function itself, without calling it."

@@ -77,7 +77,7 @@ def call_in_time(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], 
     """
     outcome = Outcome()
     try:
-        with _memory_limit(), _time_limit(max(deadline - time.monotonic(), 0.01)):
+        with memory_limit(), _time_limit(max(deadline - time.monotonic(), 0.01)):
             outcome.value = call(*args, **kwargs)
     except KeyboardInterrupt:
         raise
@@ -142,7 +142,7 @@ def _put_back(library: Any, before: dict[str, Any]) -> None:
 
 
 @contextlib.contextmanager
-def _memory_limit() -> Iterator[None]:
+def memory_limit() -> Iterator[None]:
     """No more than `MEMORY_LIMIT` of new memory, on Linux: else the system may kill the notebook, or others."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[5])
