@@ -134,6 +134,8 @@ class Trial:
         for given in self.cases if self.exercise.excluded else ():
             asked, where = replace(self.exercise, call=self.exercise.excluded), input_of(self.exercise, given)
             outcome = run(asked, self.obj, given, time.monotonic() + time_limit)
+            if outcome.out_of_time:  # the first look of a busy machine also loads what it looks with
+                outcome = run(asked, self.obj, given, time.monotonic() + time_limit)
             if outcome.out_of_time:
                 sentence = f"The answer is right, but a second look at how it is made took over {time_limit:g} seconds."
                 return failed(self.exercise, Difference("too-slow", sentence + " Run the cell again."), where)
