@@ -82,6 +82,18 @@ EXERCISE = Exercise(
             "The length lacks EOS. Its log-probability is in the sum, so it counts as a token, too.",
         ),
         Mistake(
+            "length-of-the-tokens",
+            lambda hypotheses, alpha: max(hypotheses, key=lambda found: found[1] / len(found[0]) ** alpha),
+            "The length lacks EOS, so that of the empty sentence is 0, and dividing by it stops. EOS counts as a "
+            "token: `len(tokens) + 1`.",
+        ),
+        Mistake(
+            "length-without-brackets",
+            lambda hypotheses, alpha: max(hypotheses, key=lambda found: found[1] / len(found[0]) + 1**alpha),
+            "You divide by the length without EOS and add 1 to the quotient, because a division comes before a sum. "
+            "Put the length into parentheses: `(len(tokens) + 1) ** alpha`.",
+        ),
+        Mistake(
             "multiplied",
             _by(lambda p, n, alpha: p * n**alpha),
             "You multiply by length^alpha. Log-probabilities are negative, so this punishes long sentences even more: "

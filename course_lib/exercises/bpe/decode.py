@@ -114,6 +114,14 @@ EXERCISE = Exercise(
             "The last character is cut off even where it is a letter: a text may end in the middle of a word.",
         ),
         Mistake(
+            "mark-stripped-as-letters",
+            lambda tokens: "".join(
+                token.rstrip(MARK) + " " if token.endswith(MARK) else token for token in tokens
+            ).removesuffix(" "),
+            "With `rstrip`, every character that is <, /, w, or > goes, so the w of *low* is gone as well. "
+            "`removesuffix` takes the mark away as a whole.",
+        ),
+        Mistake(
             "first-mark-only",
             lambda tokens: "".join(tokens).replace(MARK, " ", 1).replace(MARK, ""),
             "Only the first mark becomes a space.",

@@ -101,6 +101,10 @@ _EXPLANATIONS = [
         r"(list|tuple|string) (?:assignment )?index out of range",
         "The {0} has no item with that number, because it ends before: print its length, and the number.",
     ),
+    (
+        r"selected index k out of range",
+        "`topk` is asked for more numbers than there are on its axis: print the shape of what it is given.",
+    ),
     (r"(?:index|target) .*out of (?:range|bounds)", "An index points past the end of its axis."),
 ]
 

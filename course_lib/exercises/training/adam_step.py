@@ -117,6 +117,11 @@ EXERCISE = Exercise(
     cases=_cases,
     mistakes=(
         Mistake(
+            "power-of-the-difference",
+            _adam(correct=lambda b, step: (1 - b) ** step),
+            "You correct by (1 − β)^t, which soon is nearly 0. It is 1 − β^t: the power belongs to β alone.",
+        ),
+        Mistake(
             "no-correction",
             _adam(correct=lambda b, step: 1.0),
             "The averages are right, and the step uses them as they are. They began at 0: divide m by 1 − β₁^step and "

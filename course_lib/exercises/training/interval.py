@@ -58,6 +58,12 @@ def _ends(base, arm, t=2.776):
     return mean - half, mean + half
 
 
+def _as_pair(obj, given):
+    """An array or a tensor of two numbers is a pair as well."""
+    found = obj(*given.args, **given.kwargs)
+    return tuple(found) if isinstance(found, np.ndarray | torch.Tensor) and found.shape == (2,) else found
+
+
 def _cases():
     base = [0.5, 0.6, 0.4, 0.7, 0.3]
     return [
@@ -75,6 +81,7 @@ EXERCISE = Exercise(
     task="Return the mean of the differences arm − base, paired by seed, and t · s / √n, where s is their standard "
     "deviation with n − 1.",
     reference=interval,
+    call=_as_pair,
     cases=_cases,
     mistakes=(
         Mistake(

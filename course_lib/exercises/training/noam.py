@@ -123,6 +123,24 @@ EXERCISE = Exercise(
             "Your rate falls with 1/step. It should fall with 1/√step: a step four times as late has half the rate.",
         ),
         Mistake(
+            "falls-with-the-step-from-the-peak",
+            lambda step, d_model, warmup: (d_model * warmup) ** -0.5 * min(step / warmup, warmup / step),
+            "The way up is right. Behind the peak your rate falls with warmup / step, and it should fall with the "
+            "*root* of that: a step four times as late has half the rate.",
+        ),
+        Mistake(
+            "exponent-without-brackets",
+            lambda step, d_model, warmup: d_model**-0.5 * min(step**-0.5, step / warmup**3 / 2),
+            "In Python `warmup**3/2` is warmup³ / 2, because a power comes before a division. Put the exponent into "
+            "parentheses, `warmup**(3/2)`, or write `warmup**1.5`.",
+        ),
+        Mistake(
+            "all-exponents-without-brackets",
+            lambda step, d_model, warmup: d_model**-1 / 2 * min(step**-1 / 2, step * warmup**-3 / 2),
+            "In Python `d_model**-1/2` is half of 1 / d_model, because a power comes before a division. Put the "
+            "exponents into parentheses, `d_model**(-1/2)`, or write `d_model**-0.5`.",
+        ),
+        Mistake(
             "warm-up-not-scaled",
             lambda step, d_model, warmup: d_model**-0.5 * step**-0.5 * min(1.0, step / warmup),
             "On the way up your rate grows with √step. It should grow with step itself: is step^(−1/2) multiplied in "

@@ -221,7 +221,9 @@ EXERCISE = Exercise(
         Mistake(
             "source-without-end",
             _variant(end=False),
-            "In training every source ended with EOS, and here it does not: the model writes on and on.",
+            "Not one sentence comes out right. Either your source lacks EOS, with which every source ended in "
+            "training, so that the model writes on and on. Or you compare what is never equal, such as a list "
+            "and a tuple.",
         ),
         Mistake(
             "cut-off",
