@@ -260,7 +260,10 @@ def test_two_changes_are_told_line_by_line(toy, notebook):
     assert result.hints[-1] == "Line 2: `scores = x @ key.mT`. Line 3: `return scores / math.sqrt(d)`."
 
 
-def test_the_same_change_in_several_lines(notebook):
+def test_the_same_change_in_several_lines(notebook, monkeypatch):
+    # Such a search takes two to three seconds of an idle machine; here they are seconds of the processor.
+    monkeypatch.setattr(time, "monotonic", time.process_time)
+    monkeypatch.setattr(repairs, "SECONDS", 4.0)
     answer = notebook("""
         def answer(query, key_value, w_q, w_k, w_v, w_o, n_heads, mask=None):
             b, n, d = query.shape
