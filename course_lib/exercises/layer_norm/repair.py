@@ -1,11 +1,10 @@
 """Exercise: bug hunt: four bugs in a pre-norm stack."""
 
-import itertools
-
 import torch
 from torch.nn import functional as F
 
 from course_lib.exercises.engine import Exercise, Mistake, case
+from course_lib.exercises.half_repaired import half_repaired
 from course_lib.exercises.inputs import randn
 from course_lib.exercises.layer_norm.residual import Named
 
@@ -90,19 +89,6 @@ _LEFT = {
     "normalized": "if every f gave zeros, what would arrive at the end of the loop?",
     "last": "what size has the stream that you return after many layers?",
 }
-_NUMBERS = {1: "One", 2: "Two", 3: "Three"}
-
-
-def _half_repaired():
-    for n_left in (1, 2, 3):
-        for left in itertools.combinations(_LEFT, n_left):
-            asked = " And ".join(_LEFT[bug] for bug in left)
-            asked = asked[0].upper() + asked[1:]
-            yield Mistake(
-                "left-" + "-and-".join(left),
-                _stack(**dict.fromkeys(left, True)),
-                f"{_NUMBERS[4 - n_left]} of four found. {asked}",
-            )
 
 
 def _post_norm(x, sublayers):
@@ -189,7 +175,7 @@ EXERCISE = Exercise(
     starter=pre_norm_stack_starter,
     cases=_cases,
     mistakes=(
-        *_half_repaired(),
+        *half_repaired(_LEFT, _stack),
         Mistake(
             "post-norm",
             _post_norm,

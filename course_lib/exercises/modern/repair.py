@@ -1,11 +1,10 @@
 """Exercise: bug hunt: four bugs in a step of attention with a cache."""
 
-import itertools
-
 import torch
 from torch.nn import functional as F
 
 from course_lib.exercises.engine import Exercise, Mistake, case
+from course_lib.exercises.half_repaired import half_repaired
 from course_lib.exercises.inputs import randn
 from course_lib.modern import rotary_angles, rotate
 
@@ -104,19 +103,6 @@ _LEFT = {
     "heads": "which head of keys does query head 1 read, if two of four heads share one?",
     "mask": "may the first new token see all the tokens of the cache?",
 }
-_NUMBERS = {1: "One", 2: "Two", 3: "Three"}
-
-
-def _half_repaired():
-    for n_left in (1, 2, 3):
-        for left in itertools.combinations(_LEFT, n_left):
-            asked = " And ".join(_LEFT[bug] for bug in left)
-            asked = asked[0].upper() + asked[1:]
-            yield Mistake(
-                "left-" + "-and-".join(left),
-                _attention(**dict.fromkeys(left, True)),
-                f"{_NUMBERS[4 - n_left]} of four found. {asked}",
-            )
 
 
 def _turns_the_cache_again(query, key, value, old_key, old_value):
@@ -200,7 +186,7 @@ EXERCISE = Exercise(
     starter=cached_attention_starter,
     cases=_cases,
     mistakes=(
-        *_half_repaired(),
+        *half_repaired(_LEFT, _attention),
         Mistake(
             "cache-turned-again",
             _turns_the_cache_again,
