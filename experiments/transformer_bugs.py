@@ -13,9 +13,9 @@ import math
 import torch
 from torch.nn import functional as F
 
-from course_lib.exercises.colleague import BUGS, machine_with
 from course_lib.reproducible import make_reproducible
 from course_lib.tokens import BOS, EOS, PAD
+from course_practice.own.colleague import BUGS, machine_with
 from experiments import store
 
 N_WORDS, FIRST = 15, 4

@@ -14,12 +14,12 @@ from course_lib.batching import Batches, encode_pairs, pad
 from course_lib.beam_search import greedy_search
 from course_lib.bleu import corpus_bleu
 from course_lib.corpus import tagged
-from course_lib.exercises.wrong_parts import WRONG_PARTS, put_in
 from course_lib.fast.memory import keep_freed_memory
 from course_lib.reproducible import make_reproducible
 from course_lib.tokens import EOS
 from course_lib.training import plain_loss
 from course_lib.training.trainer import Trainer
+from course_practice.own.wrong_parts import WRONG_PARTS, put_in
 from experiments import store
 from experiments.translator import RECIPE, new_transformer, ready, settings
 

@@ -27,8 +27,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.exercises import registry
-from course_lib.exercises.engine import Result, check_exercise
+from course_practice.engine import Result, check_exercise
+from course_practice.exercises import registry
 from tests.test_exercises_answers import ANSWERS, Answer
 
 

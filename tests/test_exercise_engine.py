@@ -15,12 +15,12 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from course_lib.exercises import check, kept_solution, progress_file, registry, show_solution
-from course_lib.exercises.engine import Exercise, Mistake, case, check_exercise, sandbox
-from course_lib.exercises.engine.compare import as_tensor, brief, difference, pattern
-from course_lib.exercises.engine.explain import explain
-from course_lib.exercises.engine.sandbox import alarm_ready, run_safely
-from course_lib.exercises.engine.source import same_code, standalone_source, unfinished_line
+from course_practice.engine import Exercise, Mistake, case, check_exercise, sandbox
+from course_practice.engine.compare import as_tensor, brief, difference, pattern
+from course_practice.engine.explain import explain
+from course_practice.engine.sandbox import alarm_ready, run_safely
+from course_practice.engine.source import same_code, standalone_source, unfinished_line
+from course_practice.exercises import check, kept_solution, progress_file, registry, show_solution
 
 
 def double(x):

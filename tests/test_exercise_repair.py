@@ -21,11 +21,11 @@ from test_exercises_answers import ANSWERS
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.exercises import registry
-from course_lib.exercises.engine import Exercise, case, check_exercise
-from course_lib.exercises.engine import repair as repairs
-from course_lib.exercises.engine.repair.code import code_of
-from course_lib.exercises.engine.source import tree_of
+from course_practice.engine import Exercise, case, check_exercise
+from course_practice.engine import repair as repairs
+from course_practice.engine.source import tree_of
+from course_practice.exercises import registry
+from course_practice.repair.code import code_of
 
 SUBJECTS = ("seq2seq", "attention", "self_attention", "multi_head", "masks")  # all of them would take minutes
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib.exercises import check, registry, show_solution
-from course_lib.exercises.engine import Convention, repair
-from course_lib.exercises.engine.compare import as_tensor
+from course_practice.engine import Convention, repair
+from course_practice.engine.compare import as_tensor
+from course_practice.exercises import check, registry, show_solution
 
 EXERCISES = list(registry().values())
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.id)

@@ -18,8 +18,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_lib.exercises import check, registry
-from course_lib.exercises.engine import repair
+from course_practice.engine import repair
+from course_practice.exercises import check, registry
 from tools.gates.reading import MARKDOWN
 
 FOLDER = Path(__file__).parent / "answers"

@@ -25,7 +25,7 @@ BROKEN = [
         {"figures/draw.py": "from course_lib.tokens import PAD\n"},
         "figures knows arrays and strings only",
     ),
-    (library.downward, {"model.py": "from course_lib.exercises import check\n"}, "nothing imports from exercises"),
+    (library.downward, {"model.py": "from course_practice.exercises import check\n"}, "nothing imports from exercises"),
     (library.downward, {"masks.py": "from .tokens import PAD\n"}, "write the module's whole name"),
     (library.downward, {"news.py": ""}, "course_lib.news stands on no floor"),
     (library.downward, {"masks.py": "import course_lib.nothing\n"}, "imports nothing, which stands on no floor"),

@@ -15,8 +15,8 @@ from jaxtyping import TypeCheckError
 from packaging.requirements import Requirement
 
 from course_lib.attention import scaled_dot_product_attention
-from course_lib.exercises import progress_file
 from course_lib.masks import masked_softmax
+from course_practice.exercises import progress_file
 from tools import address
 from tools.colab import build_wheel, oldest, pip
 from tools.environment import LIBRARY, ROOT, chapters, environment
@@ -111,7 +111,7 @@ def test_installed_package_works_in_an_empty_folder(wheel, tmp_path):
     code += [
         "import course_lib",
         "print(course_lib.__file__)",
-        "from course_lib.exercises import registry, show_solution",
+        "from course_practice.exercises import registry, show_solution",
     ]
     code += ["for name in registry(): show_solution(name)._repr_html_()"]
     variables = environment(tmp_path) | {"PYTHONPATH": str(target)}

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from course_lib import quizzes
-from course_lib.exercises import registry
+from course_practice.exercises import registry
 from tools import pitfalls
 from tools.environment import CHAPTERS, ROOT
 from tools.gates.links import contents

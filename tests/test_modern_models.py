@@ -2,8 +2,8 @@
 
 import pytest
 
-from course_lib.exercises.modern.parameter_count import model_size
 from course_lib.stored import results
+from course_practice.exercises.modern.parameter_count import model_size
 
 ROWS = results("modern_models")["rows"]
 SIZES = ("vocab_size", "d_model", "n_layers", "n_heads", "n_kv_heads", "d_k", "d_ff", "tied")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from course_lib.exercises import registry
+from course_practice.exercises import registry
 from tools.address import address
 from tools.cost import measured
 from tools.environment import LIBRARY, ROOT, chapters

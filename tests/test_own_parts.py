@@ -10,12 +10,12 @@ from torch import nn
 import course_lib.encoder
 import course_lib.multi_head
 import course_lib.transformer
-from course_lib.exercises import registry
-from course_lib.exercises.engine.source import standalone_source
-from course_lib.exercises.own_parts import LAYERS, PARTS, OwnParts, misfit
-from course_lib.exercises.own_weights import copy_layer
-from course_lib.exercises.wrong_parts import WRONG_PARTS, put_in
 from course_lib.transformer import Transformer, TransformerConfig
+from course_practice.engine.source import standalone_source
+from course_practice.exercises import registry
+from course_practice.own.parts import LAYERS, PARTS, OwnParts, misfit
+from course_practice.own.weights import copy_layer
+from course_practice.own.wrong_parts import WRONG_PARTS, put_in
 
 CONFIG = TransformerConfig(vocab_size=13, d_model=8, n_heads=2, d_ff=12, n_layers=2, dropout=0.0)
 SRC, TGT = torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]]), torch.tensor([[1, 9, 4], [1, 6, 0]])

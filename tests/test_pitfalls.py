@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from course_lib.exercises import registry
+from course_practice.exercises import registry
 from tools import pitfalls
 from tools.environment import CHAPTERS, ROOT
 from tools.gates.links import anchors

@@ -118,7 +118,7 @@ def test_hugging_faces_table_holds_the_same_numbers_in_halves():
 
 
 def test_a_step_is_the_same_rotation_at_every_position():
-    from course_lib.exercises.positional_encoding.shift import shift
+    from course_practice.exercises.positional_encoding.shift import shift
 
     table = sinusoidal_encoding(60, 22).double()
     for distance in (-7, 0, 1, 20):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib import quizzes
-from course_lib.quizzes import Option, Question, Quiz, bank, quiz, registry, warm_up
+from course_practice.quizzes import Option, Question, Quiz, bank, quiz, registry, warm_up
 
 RIGHT = Option("True", True, "It keeps.")
 WRONG = Option("False", False, "It hides.")
@@ -76,7 +76,7 @@ def test_an_unknown_id_names_the_nearest(ids, words):
 
 
 def test_a_bank_holds_only_its_own_ids(monkeypatch):
-    from course_lib.quizzes import prerequisites
+    from course_practice.quizzes import prerequisites
 
     monkeypatch.setattr(prerequisites, "QUESTIONS", [question(id="masks.elsewhere")])
     with pytest.raises(ValueError, match=re.escape("expected a new id 'prerequisites.<name>', got 'masks.elsewhere'")):

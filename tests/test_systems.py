@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 import yaml
 
-from course_lib.exercises import registry
+from course_practice.exercises import registry
 from tools.environment import CHAPTERS, LIBRARY, ROOT, chapters
 from tools.form import read
 from tools.gates.definitions import definitions, is_definition_cell, module_of

@@ -311,7 +311,7 @@ def test_warning_fails_the_build_of_the_book(tmp_path):
 
 def test_notebook_runs_alone_with_the_installed_package(tmp_path, capfd, monkeypatch):
     """`make colab` runs the chapters themselves so; here is a small one, and one that needs a file of the tree."""
-    start = "%% code a\nimport course_lib, os\nfrom course_lib.exercises import check\n"
+    start = "%% code a\nimport course_lib, os\nfrom course_practice.exercises import check\n"
     for name, line in {"alone": "assert len(os.listdir()) == 1", "leans": "open('../README.md')"}.items():
         (tmp_path / f"{name}.ipynb").write_text(text_of(notebook(start + line)), encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["colab", str(tmp_path / "alone.ipynb"), str(tmp_path / "leans.ipynb")])

@@ -1,6 +1,0 @@
-"""The quiz engine: it knows questions as data, and no question in particular."""
-
-from course_lib.quizzes.engine.model import Option, Question
-from course_lib.quizzes.engine.page import Quiz
-
-__all__ = ["Option", "Question", "Quiz"]

@@ -1,0 +1,124 @@
+"""`check`: run the learner's object on an exercise's cases and say what is wrong with it."""
+
+import contextlib
+import time
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from course_practice.engine import progress
+from course_practice.engine.answers import difference_in, run
+from course_practice.engine.compare import Difference, brief, safe_text
+from course_practice.engine.explain import explain
+from course_practice.engine.model import Exercise
+from course_practice.engine.report import Result
+from course_practice.engine.sandbox import Outcome, is_out_of_memory, memory_limit
+from course_practice.engine.source import same_code, standalone_source, unfinished_line
+from course_practice.engine.trial import TIME_LIMIT, Trial, failed, input_of, is_not_a_tensor, is_zero_one
+
+
+def check_exercise(exercise: Exercise, obj: Any, time_limit: float = TIME_LIMIT) -> Result:
+    """Judge an object by an exercise, record the attempt, and never raise because of what the object does."""
+    elsewhere = torch.get_default_device().type != "cpu"
+    with torch.device("cpu") if elsewhere else contextlib.nullcontext():
+        result = _not_attempted(exercise, obj) or _judge(exercise, obj, time_limit)
+        if not result.attempted:
+            return result
+        kept = _keepable(exercise, obj) if result.passed else None
+    trouble = progress.record(exercise.id, result.passed, result.diagnosis, kept)
+    return replace(result, details=(*result.details, ("Note", trouble))) if trouble else result
+
+
+def _not_attempted(exercise: Exercise, obj: Any) -> Result | None:
+    if obj is ...:
+        return _waiting(exercise, "Replace the `...`, then run the cell again.")
+    if not callable(obj):
+        return None
+    if exercise.starter is not None and same_code(obj, exercise.starter):
+        return _waiting(exercise, "This is the code as it was given: change it, then run the cell again.")
+    if line := unfinished_line(obj):
+        return _waiting(exercise, f"Line {line} of your code is still open: write it, then run the cell again.")
+    return None
+
+
+def _judge(exercise: Exercise, obj: Any, time_limit: float) -> Result:
+    """What an object answers, and why that is wrong; what is too large to be looked at is an error as well."""
+    try:
+        with memory_limit():
+            return _judge_answers(exercise, obj, time_limit)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        return failed(exercise, Difference("raised", f"It stopped with an error. {explain(error)}"))
+
+
+def _judge_answers(exercise: Exercise, obj: Any, time_limit: float) -> Result:
+    if not callable(obj):
+        wanted = f"a function with the parameters ({', '.join(exercise.parameters)})"
+        sentence = f"Expected {wanted}, got {brief(obj)}. Pass the function itself, without calling it."
+        return failed(exercise, Difference("not-a-function", sentence))
+    cases = list(exercise.cases())
+    deadline = time.monotonic() + time_limit
+    outcomes: list[Outcome] = []
+    for given in cases:
+        outcomes.append(run(exercise, obj, given, deadline))
+        if _is_unwritten(outcomes[-1]):
+            return _waiting(exercise, "Write the function, then run the cell again.")
+        if outcomes[-1].out_of_time:
+            sentence = f"It did not finish within {time_limit:g} seconds. Is there a loop that never ends?"
+            return failed(exercise, Difference("too-slow", sentence), input_of(exercise, given))
+    trial = Trial(exercise, obj, cases, [exercise.run(exercise.reference, given) for given in cases], outcomes)
+    if trial.differences:
+        return trial.wrong_answer()
+    if any(outcome.changed for outcome in outcomes):
+        return trial.changed_input()
+    again = run(exercise, obj, cases[0], time.monotonic() + time_limit, seed=1)
+    if not again.out_of_time and difference_in(exercise, trial.expected[0], again):
+        return trial.other_the_second_time()
+    if mistake := trial.excluded(time_limit):
+        return mistake
+    message = f"passed, {len(cases)} of {len(cases)} cases."
+    note = _ZERO_ONE if trial.zero_one else _NOT_A_TENSOR if trial.not_a_tensor else ""
+    return Result(exercise.id, True, True, message + note, kind="passed")
+
+
+def _is_unwritten(outcome: Outcome) -> bool:
+    """A `...` or a NotImplementedError of the stub's, not the one PyTorch raises for a type it does not support."""
+    raised = isinstance(outcome.error, NotImplementedError)
+    return outcome.value is ... or (raised and "not implemented for" not in safe_text(str, outcome.error))
+
+
+_ZERO_ONE = (
+    " Valid, but here masks are boolean, and PyTorch *adds* a mask of numbers: end with `.bool()` and check again,"
+    " then it is also kept for your own Transformer."
+)
+
+_NOT_A_TENSOR = (
+    " Valid, but a list or an array: make it a tensor (`torch.tensor(…)`) and check again, then it is also kept for"
+    " your own Transformer."
+)
+
+
+def _keepable(exercise: Exercise, obj: Any) -> str | None:
+    """The solution's source, if it runs and passes on its own, outside the notebook it was written in."""
+    source = standalone_source(obj)
+    if source is None:
+        return None
+    try:
+        rebuilt = progress.rebuild(source)
+    except Exception:
+        return None
+    deadline = time.monotonic() + TIME_LIMIT
+    for given in exercise.cases():
+        expected, outcome = exercise.run(exercise.reference, given), run(exercise, rebuilt, given, deadline)
+        if difference_in(exercise, expected, outcome):
+            return None
+        if is_zero_one(expected, outcome.value) or is_not_a_tensor(expected, outcome.value):
+            return None
+    return source
+
+
+def _waiting(exercise: Exercise, what_to_do: str) -> Result:
+    message = f"not attempted yet. {what_to_do}"
+    return Result(exercise.id, passed=False, attempted=False, message=message, kind="waiting")

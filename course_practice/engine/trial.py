@@ -1,0 +1,247 @@
+"""What came out of all cases of an exercise, and what there is to say about it."""
+
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from course_practice.engine.answers import canonical, difference_in, run, same_outcome
+from course_practice.engine.compare import Difference, as_tensor, brief, difference, pattern, safe_text
+from course_practice.engine.model import Case, Convention, Exercise, Mistake
+from course_practice.engine.report import Result
+from course_practice.engine.sandbox import Outcome, learner_line
+from course_practice.engine.source import file_of
+from course_practice.repair import Repair, nearest_repair
+
+TIME_LIMIT = 10.0
+_ANSWERS: dict[tuple, Outcome] = {}
+_RANDOM = (
+    "The same input gives another answer each time: something in your code draws random numbers, and they reach the "
+    "answer."
+)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An object, the cases, what was expected, and what it answered."""
+
+    exercise: Exercise
+    obj: Any
+    cases: list[Case]
+    expected: list[Any]
+    outcomes: list[Outcome]
+
+    @cached_property
+    def differences(self) -> dict[int, Difference]:
+        """What is wrong, by the number of the case: errors first, then wrong shapes, and small inputs first."""
+        pairs = enumerate(zip(self.expected, self.outcomes, strict=True))
+        found = {n: difference_in(self.exercise, want, outcome) for n, (want, outcome) in pairs}
+        ranks = {"raised": 0, "returned-none": 1, "wrong-shape": 2, "wrong-type": 3}
+        wrong = [n for n, difference in found.items() if difference]
+        return {n: found[n] for n in sorted(wrong, key=lambda n: (ranks.get(found[n].kind, 4), _size(self.cases[n])))}
+
+    @property
+    def zero_one(self) -> bool:
+        """Are these numbers 0 and 1 where booleans were expected?"""
+        return any(is_zero_one(want, o.value) for want, o in zip(self.expected, self.outcomes, strict=True))
+
+    @property
+    def not_a_tensor(self) -> bool:
+        """Are these lists or arrays where tensors were expected?"""
+        return any(is_not_a_tensor(want, o.value) for want, o in zip(self.expected, self.outcomes, strict=True))
+
+    def wrong_answer(self) -> Result:
+        """A known mistake, else the nearest repair, else what all wrong cases share, else the first of them."""
+        for mistake in self.exercise.mistakes:
+            if self.is_like(mistake):
+                return self._named(mistake)
+        first, found = next(iter(self.differences.items()))
+        given, outcome = self.cases[first], self.outcomes[first]
+        details = self._details(given, outcome)
+        if found.kind not in ("raised", "returned-none"):
+            details += (("Expected", brief(self.expected[first])), ("Got", brief(outcome.value)))
+            found = self._pattern() or found
+        random = self.is_random(first)
+        if random:
+            found = Difference("random", _RANDOM)
+        line = learner_line(outcome.error, file_of(self.obj)) if outcome.error is not None else None
+        repair = self._repair(list(self.differences), line and line[0], seed=1 if random else None)
+        if repair is not None:
+            return with_repair(self.exercise, found, repair, details)
+        if len(self.cases) > 1:
+            count = f"({len(self.differences)} of {len(self.cases)} cases are wrong.)"
+            found = Difference(found.kind, f"{found.sentence} {count}")
+        return failed(self.exercise, found, details)
+
+    def _named(self, mistake: Mistake) -> Result:
+        """A known mistake, and the line, where it takes one simple change to be right and the mistake points at it."""
+        kind = "convention" if isinstance(mistake, Convention) else "failed"
+        result = failed(self.exercise, Difference(mistake.name, mistake.message), kind=kind)
+        repair = self._repair(list(self.differences), simple=True) if mistake.points else None
+        return replace(result, **located(result, repair)) if repair else result
+
+    def is_like(self, mistake: Mistake) -> bool:
+        """Does the learner's object do on every case what this wrong implementation does?"""
+        deadline = time.monotonic() + TIME_LIMIT
+        theirs = (self._answer_of(mistake, number, deadline) for number in range(len(self.cases)))
+        return all(same_outcome(self.exercise, a, b) for a, b in zip(theirs, self.outcomes, strict=True))
+
+    def _answer_of(self, mistake: Mistake, number: int, deadline: float) -> Outcome:
+        """What a known mistake answers to a case; it runs once, since the cases are the same at every check."""
+        key = (self.exercise.cases, self.exercise.call, mistake.implementation, number)
+        if key not in _ANSWERS:
+            outcome = run(self.exercise, mistake.implementation, self.cases[number], deadline)
+            if outcome.out_of_time:
+                return outcome
+            _ANSWERS[key] = outcome
+        return _ANSWERS[key]
+
+    def is_random(self, number: int) -> bool:
+        """Does the answer to a case depend on the state of the random numbers, and on nothing else?"""
+        deadline = time.monotonic() + TIME_LIMIT
+        a, b, c = (run(self.exercise, self.obj, self.cases[number], deadline, seed).value for seed in (1, 2, 1))
+        return _other_numbers(a, b) and not _other_numbers(a, c)
+
+    def changed_input(self) -> Result:
+        """The answer is right, but what was given is no longer the same."""
+        number = next(n for n, outcome in enumerate(self.outcomes) if outcome.changed)
+        named = self.exercise.all_parameters
+        names = [f"`{named[int(name)] if name.isdigit() else name}`" for name in self.outcomes[number].changed]
+        found = Difference(
+            "changes-input",
+            f"The answer is right, but your code changes its input {' and '.join(names)} in place, and the caller goes "
+            "on with other numbers.",
+        )
+        details = input_of(self.exercise, self.cases[number])
+        repair = self._repair([number], keeps_inputs=True)
+        if repair is not None:
+            return with_repair(self.exercise, found, repair, details)
+        advice = "Work on a copy (`.clone()`), or make a new tensor where you write into the given one."
+        return failed(self.exercise, Difference(found.kind, f"{found.sentence} {advice}"), details)
+
+    def other_the_second_time(self) -> Result:
+        """Every answer is right, and the next one to the same input is not."""
+        sentence = "The same input gave another answer the second time: it depends on something outside the function."
+        found = Difference("not-repeatable", sentence)
+        if self.is_random(0):
+            found = Difference("random", _RANDOM)
+        return failed(self.exercise, found, input_of(self.exercise, self.cases[0]))
+
+    def excluded(self, time_limit: float) -> Result | None:
+        """The answer is right, but made in a way that the exercise excludes."""
+        for given in self.cases if self.exercise.excluded else ():
+            asked, where = replace(self.exercise, call=self.exercise.excluded), input_of(self.exercise, given)
+            outcome = run(asked, self.obj, given, time.monotonic() + time_limit)
+            if outcome.out_of_time:  # the first look of a busy machine also loads what it looks with
+                outcome = run(asked, self.obj, given, time.monotonic() + time_limit)
+            if outcome.out_of_time:
+                sentence = f"The answer is right, but a second look at how it is made took over {time_limit:g} seconds."
+                return failed(self.exercise, Difference("too-slow", sentence + " Run the cell again."), where)
+            if outcome.error is not None:
+                return failed(self.exercise, difference_in(self.exercise, "", outcome), where)
+            if mistake := next((mistake for mistake in self.exercise.mistakes if mistake.name == outcome.value), None):
+                return failed(self.exercise, Difference(mistake.name, mistake.message), where, kind="convention")
+        return None
+
+    def _repair(self, wrong: list[int], error_line: int | None = None, **options: Any) -> Repair | None:
+        return nearest_repair(self.exercise, self.obj, self.cases, self.expected, wrong, error_line, **options)
+
+    def _pattern(self) -> Difference | None:
+        """What all wrong cases have in common, where that says more than the first of them."""
+        seen = [
+            pattern(self.expected[n], canonical(self.exercise, self.outcomes[n].value), _inputs(self.cases[n]))
+            for n in self.differences
+        ]
+        return seen[0] if None not in seen and len({found.kind for found in seen}) == 1 else None
+
+    def _details(self, given: Case, outcome: Outcome) -> tuple[tuple[str, str], ...]:
+        found: tuple[tuple[str, str], ...] = ()
+        if outcome.error is not None:
+            line = learner_line(outcome.error, file_of(self.obj))
+            found += (("Your line", line[1]),) if line else ()
+            said = f"{type(outcome.error).__name__}: {safe_text(str, outcome.error)}"
+            found += (("Error", said.splitlines()[0]),)
+        found += input_of(self.exercise, given)
+        return (*found, ("Printed by your code", _first_lines(outcome.printed))) if outcome.printed else found
+
+
+def _other_numbers(a: Any, b: Any) -> bool:
+    """Are these numbers, and not the same ones? The last digit may differ: it depends on where in memory they lie."""
+    pairs = zip(a, b, strict=False) if isinstance(a, tuple) and isinstance(b, tuple) else [(a, b)]
+    numbers = [(as_tensor(x), as_tensor(y)) for x, y in pairs]
+    return any(x is not None and y is not None and difference(x, y, 1e-4, 1e-5) for x, y in numbers)
+
+
+def is_zero_one(expected: Any, got: Any) -> bool:
+    """Were booleans expected, and are these other numbers?"""
+    want, have = as_tensor(expected), as_tensor(got)
+    return want is not None and have is not None and want.dtype == torch.bool and have.dtype != torch.bool
+
+
+def is_not_a_tensor(expected: Any, got: Any) -> bool:
+    """Was a tensor expected, and is this a list or an array that holds the same?"""
+    if isinstance(expected, tuple) and isinstance(got, tuple | list):
+        return any(map(is_not_a_tensor, expected, got))
+    return isinstance(expected, torch.Tensor) and expected.dim() > 0 and not isinstance(got, torch.Tensor)
+
+
+def failed(
+    exercise: Exercise, found: Difference, details: tuple[tuple[str, str], ...] = (), kind: str = "failed"
+) -> Result:
+    """The result of an attempt that did not pass."""
+    return Result(
+        exercise.id,
+        passed=False,
+        attempted=True,
+        message=found.sentence,
+        diagnosis=found.kind,
+        kind=kind,
+        details=details,
+        hints=exercise.hints,
+    )
+
+
+def with_repair(
+    exercise: Exercise, found: Difference, repair: Repair, details: tuple[tuple[str, str], ...] = ()
+) -> Result:
+    """The result of an attempt that a small change would make right: where to look, and the change as the last hint."""
+    result = failed(exercise, Difference(found.kind, f"{found.sentence} {repair.sentence}"), details)
+    return replace(result, **located(result, repair))
+
+
+def located(result: Result, repair: Repair) -> dict[str, Any]:
+    """What a repair adds to a result."""
+    return {
+        "details": (*repair.quotes, *result.details),
+        "hints": (*result.hints, repair.hint),
+        "lines": repair.lines,
+        "repair": repair.kind,
+    }
+
+
+def input_of(exercise: Exercise, given: Case) -> tuple[tuple[str, str], ...]:
+    """The input of a case, name by name."""
+    named = [*zip(exercise.all_parameters, given.args, strict=False), *given.kwargs.items()]
+    lines = [f"{name} = {_short(value)}" for name, value in named]
+    return ((f"Input ({given.about})" if given.about else "Input", "\n".join(lines)),)
+
+
+def _inputs(given: Case) -> list[Any]:
+    return [*given.args, *given.kwargs.values()]
+
+
+def _size(given: Case) -> int:
+    return sum(tensor.numel() for value in _inputs(given) if (tensor := as_tensor(value)) is not None)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, torch.Tensor) and value.numel() > 12:
+        return f"a tensor of shape {tuple(value.shape)}"
+    return brief(value)
+
+
+def _first_lines(text: str, count: int = 10) -> str:
+    lines = text.splitlines()
+    return "\n".join(lines[:count] + ["…"] * (len(lines) > count))

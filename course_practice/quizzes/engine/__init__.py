@@ -1,0 +1,6 @@
+"""The quiz engine: it knows questions as data, and no question in particular."""
+
+from course_practice.quizzes.engine.model import Option, Question
+from course_practice.quizzes.engine.page import Quiz
+
+__all__ = ["Option", "Question", "Quiz"]

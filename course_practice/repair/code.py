@@ -1,0 +1,151 @@
+"""A learner's code as syntax trees that can be changed, compiled and run again, with all that they need around them."""
+
+import ast
+import copy
+import inspect
+import sys
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from course_practice.engine.source import first_line, same_code, source_of, tree_of
+from course_practice.repair.safety import harmless, is_known
+
+LINES = 60  # a longer text takes too long to search
+VARIANT = "<a variant of your code>"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One definition of the learner's: its tree, numbered as in its cell or file, and the text of its lines."""
+
+    tree: ast.FunctionDef | ast.ClassDef
+    first: int
+    lines: tuple[str, ...]
+
+    def text(self, line: int) -> str:
+        """The line of that number, as the learner wrote it."""
+        return self.lines[line - self.first].strip() if 0 <= line - self.first < len(self.lines) else ""
+
+    def quote(self, node: ast.AST, limit: int = 48) -> str:
+        """A piece of the code as the learner wrote it, cut where it is long."""
+        try:
+            line = self.lines[node.lineno - self.first].encode()
+            text = line[node.col_offset : node.end_col_offset].decode() if node.lineno == node.end_lineno else ""
+        except (AttributeError, IndexError, UnicodeDecodeError):
+            text = ""
+        text = text or " ".join(ast.unparse(node).split())
+        return text if len(text) <= limit else f"{text[: limit - 2]} …"
+
+
+@dataclass
+class Code:
+    """The learner's object, and the functions of the learner's own that it calls; the object itself comes last."""
+
+    parts: list[Part]
+    scope: dict[str, Any]
+    fresh: list[str] = field(default_factory=list)  # names of values that code can change
+
+    @property
+    def name(self) -> str:
+        return self.parts[-1].tree.name
+
+    def compiled(self) -> CodeType | None:
+        """The trees as they are now, ready to run; None where they are no Python."""
+        try:
+            return compile(ast.Module([part.tree for part in self.parts], []), VARIANT, "exec")
+        except (SyntaxError, ValueError, TypeError, RecursionError):
+            return None
+
+    def built(self, code: CodeType, **extra: Any) -> Any:
+        """The object that compiled code defines, in a copy of the learner's own names."""
+        scope = {**self.scope, **extra}
+        scope.update({name: copy.deepcopy(self.scope[name]) for name in self.fresh})
+        exec(code, scope)
+        return scope[self.name]
+
+
+def code_of(obj: Any) -> Code | None:
+    """The code of a function or class; None where there is no source, too much of it, or any that may do harm."""
+    obj = inspect.unwrap(obj) if inspect.isroutine(obj) else obj
+    part = _part(obj)
+    if part is None:
+        return None
+    scope = _scope(obj)
+    parts = [*_helpers(part, scope, obj.__module__), part]
+    if sum(len(part.lines) for part in parts) > LINES:
+        parts = [part]
+    if len(part.lines) > LINES or not harmless([part.tree for part in parts], scope):
+        return None
+    used = {node.id for part in parts for node in ast.walk(part.tree) if isinstance(node, ast.Name)}
+    fresh = [name for name in used & scope.keys() if not is_known(scope[name])]
+    code = Code(parts, scope, fresh)
+    try:
+        copy.deepcopy([scope[name] for name in fresh])
+    except Exception:
+        return None
+    return code
+
+
+def _part(obj: Any) -> Part | None:
+    if not isinstance(obj, FunctionType | type) or str(obj.__module__).startswith("course_lib."):
+        return None  # the library's own code is nobody's mistake
+    source, first, tree = source_of(obj), first_line(obj), tree_of(obj)
+    if source is None or first is None or tree is None:
+        return None
+    if isinstance(obj, FunctionType) and obj.__name__ == "<lambda>":
+        tree = _named(tree)
+    if not isinstance(tree, ast.FunctionDef | ast.ClassDef):
+        return None
+    ast.increment_lineno(tree, first - 1)
+    tree.decorator_list = [node for node in tree.decorator_list if "grad" in ast.unparse(node)]
+    return Part(tree, first, tuple(source.splitlines()))
+
+
+def _named(tree: ast.AST) -> ast.FunctionDef | None:
+    """A lambda as the function that it stands for; None where its statement holds several."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+    if len(found) != 1:
+        return None
+    body = ast.copy_location(ast.Return(found[0].body), found[0].body)
+    named = ast.FunctionDef(name="answer", args=found[0].args, body=[body], decorator_list=[], type_params=[])
+    return ast.copy_location(named, found[0])
+
+
+def _scope(obj: Any) -> dict[str, Any]:
+    """The names that an object's code sees: its module's, and those of the functions around it."""
+    functions = [obj] if isinstance(obj, FunctionType) else [f for f in vars(obj).values() if inspect.isfunction(f)]
+    scope = dict(functions[0].__globals__ if functions else vars(sys.modules[obj.__module__]))
+    for function in functions:
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            if name != "__class__":
+                scope[name] = cell.cell_contents
+    return scope
+
+
+def _helpers(part: Part, scope: dict[str, Any], home: str) -> list[Part]:
+    """The learner's own functions and classes that a definition calls, those that they call before them."""
+    found: dict[str, Part] = {}
+
+    def collect(tree: ast.AST) -> None:
+        for name in dict.fromkeys(node.id for node in ast.walk(tree) if isinstance(node, ast.Name)):
+            obj = scope.get(name)
+            if name in found or name == part.tree.name or not isinstance(obj, FunctionType | type):
+                continue
+            own = obj.__module__ == home and obj.__name__ == name and not getattr(obj, "__closure__", None)
+            if own and not _from_the_course(obj) and (helper := _part(obj)):
+                found[name] = helper
+                collect(helper.tree)
+
+    collect(part.tree)
+    return list(reversed(found.values()))
+
+
+def _from_the_course(obj: Any) -> bool:
+    """Is this a definition that a chapter shows and the library has too? Nobody's mistake lies there."""
+    twins = [
+        getattr(module, obj.__name__, None)
+        for name, module in list(sys.modules.items())
+        if name.startswith("course_lib.") and isinstance(module, ModuleType)
+    ]
+    return any(twin is not None and twin is not obj and same_code(obj, twin) for twin in twins)

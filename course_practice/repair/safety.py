@@ -1,0 +1,95 @@
+"""Which code may be run in variants: none that touches files, processes or the network, or that changes a library.
+
+What is allowed is listed, not what is forbidden: a module that nobody thought of is refused.
+"""
+
+import ast
+import sys
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+from course_practice.engine.source import tree_of
+
+_MODULES = {
+    "torch", "numpy", "math", "cmath", "random", "statistics", "itertools", "functools", "operator", "collections",
+    "typing", "jaxtyping", "einops", "opt_einsum", "copy", "dataclasses", "contextlib", "warnings", "string", "re",
+    "fractions", "decimal", "numbers", "abc", "enum", "heapq", "bisect", "time", "__future__", "course_lib", "types",
+}  # fmt: skip
+_BELOW = {"builtins", "_operator", "_functools", "_random"}  # where functions of these modules are really from
+_BUILTINS = {
+    "open", "eval", "exec", "compile", "input", "__import__", "breakpoint", "exit", "quit", "globals", "locals",
+    "vars", "setattr", "delattr", "memoryview", "get_ipython", "help", "getattr", "__builtins__", "__loader__",
+}  # fmt: skip
+_ATTRIBUTES = {
+    "save", "load", "savez", "savez_compressed", "savetxt", "loadtxt", "genfromtxt", "tofile", "fromfile", "from_file",
+    "memmap", "open_memmap", "dump", "dumps", "hub", "distributed", "multiprocessing", "serialization", "utils",
+    "cpp_extension", "ops", "classes", "jit", "package", "onnx", "profiler", "share_memory_", "sleep", "f2py", "lib",
+    "ctypeslib", "load_state_dict_from_url", "DataSource", "compile", "export", "testing", "sys", "os",
+}  # fmt: skip
+_SPECIAL = {"__init__", "__call__", "__len__", "__getitem__", "__iter__", "__name__", "__class__", "__neg__", "__add__"}
+
+
+def harmless(trees: list[ast.AST], scope: dict[str, Any]) -> bool:
+    """May variants of these trees be run in this scope?"""
+    return _harmless(trees, scope, seen=set())
+
+
+def _harmless(trees: list[ast.AST], scope: dict[str, Any], seen: set[int]) -> bool:
+    defined = {tree.name for tree in trees if isinstance(tree, ast.FunctionDef | ast.ClassDef)}
+    return all(_allowed(node, scope, defined, seen) for tree in trees for node in ast.walk(tree))
+
+
+def _allowed(node: ast.AST, scope: dict[str, Any], defined: set[str], seen: set[int]) -> bool:
+    if isinstance(node, ast.Import):
+        return all(_root(alias.name) in _MODULES and not _risky(alias.name) for alias in node.names)
+    if isinstance(node, ast.ImportFrom):
+        names = [node.module or "", *(alias.name for alias in node.names)]
+        return node.level == 0 and _root(names[0]) in _MODULES and not any(map(_risky, names))
+    if isinstance(node, ast.Global | ast.Nonlocal | ast.AsyncFunctionDef | ast.Await):
+        return False
+    if isinstance(node, ast.Attribute):
+        of_a_library = isinstance(node.value, ast.Name) and isinstance(scope.get(node.value.id), ModuleType | type)
+        changes = of_a_library and (not isinstance(node.ctx, ast.Load) or node.attr.startswith("set_"))
+        return not changes and not _risky(node.attr) and (not node.attr.startswith("__") or node.attr in _SPECIAL)
+    if isinstance(node, ast.Name):
+        known = node.id in defined or node.id not in scope
+        return node.id not in _BUILTINS and (known or _trusted(scope[node.id], seen))
+    return True
+
+
+def _risky(name: str) -> bool:
+    return not _ATTRIBUTES.isdisjoint(name.split("."))
+
+
+def _root(name: str) -> str:
+    return name.split(".")[0]
+
+
+def _trusted(value: Any, seen: set[int]) -> bool:
+    """Comes a value from a library that does no harm, or is it plain data, or a function of the learner's like that?"""
+    if id(value) in seen:
+        return True
+    seen.add(id(value))
+    if isinstance(value, ModuleType):
+        return _root(value.__name__) in _MODULES and not _risky(value.__name__)
+    if isinstance(value, list | tuple | set | frozenset | dict):
+        return all(_trusted(part, seen) for part in (value.values() if isinstance(value, dict) else value))
+    named = isinstance(value, FunctionType | BuiltinFunctionType | type)
+    home = getattr(value if named else type(value), "__module__", None)
+    if not isinstance(home, str):
+        return False
+    return _root(home) in _MODULES | _BELOW or (named and _is_own(value, home, seen))
+
+
+def _is_own(value: Any, home: str, seen: set[int]) -> bool:
+    """A function of the learner's that is not among the trees: harmless where its own tree is."""
+    tree, module = tree_of(value), sys.modules.get(home)
+    if not isinstance(tree, ast.FunctionDef | ast.ClassDef) or module is None or getattr(value, "__closure__", None):
+        return False
+    return _harmless([tree], vars(module), seen)
+
+
+def is_known(value: Any) -> bool:
+    """Can code not change this value: a library, a function, a number, a text?"""
+    fixed = ModuleType | type | FunctionType | BuiltinFunctionType | int | float | complex | str | bytes
+    return isinstance(value, fixed) or value is None or value is ...

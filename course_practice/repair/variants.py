@@ -1,0 +1,131 @@
+"""Running variants of a learner's code on the cases, fast: is this one right, or at least nearer?"""
+
+import copy
+import time
+from dataclasses import dataclass, field, replace
+from types import CodeType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_practice.engine import answers
+from course_practice.engine.compare import as_tensor
+from course_practice.engine.model import Case, Exercise
+from course_practice.engine.sandbox import Outcome, call_in_time, same_value
+from course_practice.repair.code import VARIANT, Code
+
+RIGHT, CHANGES_INPUT, WRONG_SHAPE, WRONG_TYPE, ERROR, LATE = 0.0, 0.05, 1.5, 2.5, 3.0, 4.0
+
+
+@dataclass
+class Variants:
+    """The cases, and a judge for code that is compiled anew again and again; used inside `sealed()`."""
+
+    exercise: Exercise
+    code: Code
+    cases: list[Case]
+    expected: list[Any]
+    deadline: float
+    seed: int | None = None  # where the answer depends on random numbers, that of a repair must not
+    keeps_inputs: bool = False  # the answers are right, but an input changes
+    limit: float = 1.0  # seconds for one variant
+    tried: int = 0
+    known: set[CodeType] = field(default_factory=set)
+
+    @property
+    def is_late(self) -> bool:
+        """Is the time for all of them over?"""
+        return time.monotonic() > self.deadline
+
+    def compiled(self) -> CodeType | None:
+        """The code as it is now; None where it is no Python, or was tried before."""
+        code = self.code.compiled()
+        if code is None or code in self.known:
+            return None
+        self.known.add(code)
+        return code
+
+    def rate(self, code: CodeType, number: int) -> float:
+        """How far the answer to a case is from right: 0 right, below 1 wrong numbers, then shapes, then errors."""
+        self.tried += 1
+        outcome = self.run(code, number)
+        if outcome.out_of_time:
+            return LATE
+        if outcome.error is not None:
+            return ERROR - 0.001 * min(_how_far(outcome.error), 400)
+        try:
+            found = answers.difference_in(self.exercise, self.expected[number], outcome)
+        except Exception:
+            return ERROR
+        if found is None:
+            return CHANGES_INPUT if outcome.changed else RIGHT
+        kinds = {"returned-none": WRONG_TYPE, "wrong-type": WRONG_TYPE, "wrong-shape": WRONG_SHAPE}
+        return kinds[found.kind] if found.kind in kinds else self._share_of_wrong(number, outcome)
+
+    def run(self, code: CodeType, number: int, **extra: Any) -> Outcome:
+        """What the code answers to a case."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            torch.default_generator.manual_seed(0)  # torch.manual_seed takes a thousand times as long
+            return self.exercise.run(self.code.built(code, **extra), Case(args, kwargs, self.cases[number].about))
+
+        return self.answer(call, number)
+
+    def answer(self, call: Any, number: int) -> Outcome:
+        """What a function answers to a case, given copies of the inputs."""
+        given = self.cases[number]
+        args, kwargs = _copied(given.args), dict(zip(given.kwargs, _copied(given.kwargs.values()), strict=True))
+        outcome = call_in_time(call, args, kwargs, min(self.deadline, time.monotonic() + self.limit))
+        if self.keeps_inputs and not same_value([*args, *kwargs.values()], [*given.args, *given.kwargs.values()]):
+            outcome.changed = ("an input",)
+        return outcome
+
+    def first_wrong(self, code: CodeType) -> tuple[int | None, int]:
+        """The first case that is not right, or None, and how many are.
+
+        Right is also that no input changes, and the same answer in another random state, where one is used.
+        """
+        for number in range(len(self.cases)):
+            if self.rate(code, number) != RIGHT:
+                return number, number
+        for number, given in enumerate(self.cases):
+            outcome = answers.run(self.exercise, self.code.built(code), given, time.monotonic() + 2.0, self.seed)
+            if outcome.changed or answers.difference_in(self.exercise, self.expected[number], outcome):
+                return number, 0
+            if self.exercise.excluded is not None and self._is_excluded(code, given):
+                return number, 0
+        return None, len(self.cases)
+
+    def _is_excluded(self, code: CodeType, given: Case) -> bool:
+        """Is the answer made in a way that the exercise excludes?"""
+        asked = replace(self.exercise, call=self.exercise.excluded)
+        name = answers.run(asked, self.code.built(code), given, time.monotonic() + 2.0).value
+        return any(mistake.name == name for mistake in self.exercise.mistakes)
+
+    def _share_of_wrong(self, number: int, outcome: Outcome) -> float:
+        want, got = (answers.canonical(self.exercise, v) for v in (self.expected[number], outcome.value))
+        pairs = zip(want, got, strict=True) if isinstance(want, tuple) else [(want, got)]
+        shares = [_wrong(as_tensor(w), as_tensor(g)) for w, g in pairs]
+        return 0.1 + 0.8 * sum(shares) / len(shares)
+
+
+def _how_far(error: BaseException) -> int:
+    """How many lines of the variant ran before an error: the further, the nearer it is to right."""
+    step = error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        if code.co_filename == VARIANT and code.co_name != "<module>":
+            return step.tb_lineno - code.co_firstlineno
+        step = step.tb_next
+    return 0
+
+
+def _wrong(want: Tensor | None, got: Tensor | None) -> float:
+    if want is None or got is None or want.shape != got.shape or not want.numel():
+        return 1.0
+    return 1.0 - torch.isclose(want.double(), got.double(), rtol=1e-3, atol=1e-4).double().mean().item()
+
+
+def _copied(values: Any) -> tuple:
+    return tuple(value.clone() if isinstance(value, Tensor) else copy.deepcopy(value) for value in values)
