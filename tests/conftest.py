@@ -15,10 +15,10 @@ import torch
 from hypothesis import settings
 from jaxtyping import install_import_hook
 
-# The shape annotations of the library's modules hold at run time, here and only here. Exercises are left out:
-# their wrong implementations must give wrong answers, not type errors.
+# The shape annotations of the library's modules hold at run time, here and only here. Practice is left out: its wrong
+# implementations must give wrong answers, not type errors.
 LIBRARY = Path(__file__).resolve().parents[1] / "course_lib"
-CHECKED = {path.stem for path in LIBRARY.iterdir()} - {"__init__", "exercises", "quizzes", "figures", "__pycache__"}
+CHECKED = {path.stem for path in LIBRARY.iterdir()} - {"__init__", "figures", "__pycache__"}
 install_import_hook([f"course_lib.{name}" for name in sorted(CHECKED)], "shapes.check")
 
 torch.set_num_threads(1)

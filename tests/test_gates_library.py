@@ -6,7 +6,7 @@ import pytest
 
 from tools.gates import library, links, pages
 
-FLOORS = {"tokens": 0, "masks": 1, "model": 2, "figures": 3, "exercises": 4}
+FLOORS = {"tokens": 0, "masks": 1, "model": 2, "figures": 3}
 WHOLE = {
     "__init__.py": "__version__ = ''\n",
     "tokens.py": '"""Ids."""\n',
@@ -14,7 +14,6 @@ WHOLE = {
     "model.py": "import course_lib.masks\nfrom course_lib import __version__, tokens\n",
     "figures/__init__.py": "from course_lib.figures.draw import line\n",
     "figures/draw.py": "import math\n",
-    "exercises/__init__.py": "from course_lib.model import Model\n",
 }
 BROKEN = [
     (library.downward, {"masks.py": "from course_lib.model import Model\n"}, "imports model, from floor 1 up to 2"),
@@ -25,7 +24,7 @@ BROKEN = [
         {"figures/draw.py": "from course_lib.tokens import PAD\n"},
         "figures knows arrays and strings only",
     ),
-    (library.downward, {"model.py": "from course_practice.exercises import check\n"}, "nothing imports from exercises"),
+    (library.downward, {"model.py": "from course_practice import check\n"}, "practice stands on the library"),
     (library.downward, {"masks.py": "from .tokens import PAD\n"}, "write the module's whole name"),
     (library.downward, {"news.py": ""}, "course_lib.news stands on no floor"),
     (library.downward, {"masks.py": "import course_lib.nothing\n"}, "imports nothing, which stands on no floor"),
@@ -56,6 +55,13 @@ def test_library_in_order_passes(gate, tmp_path):
 def test_library_out_of_order_is_refused(gate, change, words, tmp_path):
     found = complaints(gate, tree(tmp_path / "course_lib", WHOLE | change))
     assert any(words in complaint for complaint in found), found
+
+
+def test_room_over_its_budget_is_refused(tmp_path):
+    tree(tmp_path, {"masks/a.py": "x = 1\n" * 3, "masks/b.md": "Text.\n", "masks/data.json": "{}\n" * 9})
+    assert library.over_budget(tmp_path, {"masks": (4, 1)}) == []
+    assert "at most 3 lines in masks, got 4" in library.over_budget(tmp_path, {"masks": (3, 1)})[0]
+    assert "at most 0 Python files in masks, got 1" in library.over_budget(tmp_path, {"masks": (4, 0)})[0]
 
 
 def test_undocumented_definition_is_refused(tmp_path):

@@ -19,12 +19,12 @@ from course_lib.masks import masked_softmax
 from course_practice.exercises import progress_file
 from tools import address
 from tools.colab import build_wheel, oldest, pip
-from tools.environment import LIBRARY, ROOT, chapters, environment
+from tools.environment import LIBRARY, PRACTICE, ROOT, chapters, environment
 from tools.gates import library, links
 from tools.pins import name_of
 
-MODULES = sorted(LIBRARY.rglob("*.py"))
-BANKS = library.banks(LIBRARY)
+MODULES = sorted([*LIBRARY.rglob("*.py"), *PRACTICE.rglob("*.py")])
+BANKS = library.banks(PRACTICE)
 SUBJECTS = {path.stem[3:] for path in chapters()}
 EXPERIMENTS = sorted((ROOT / "experiments").rglob("*.py"))
 BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
@@ -44,7 +44,11 @@ def test_imports_of_the_library_go_in_no_circle():
 
 
 def test_modules_are_small():
-    assert library.small(LIBRARY) == []
+    assert library.small(LIBRARY) + library.small(PRACTICE) == []
+
+
+def test_no_room_is_over_its_budget():
+    assert library.over_budget(ROOT) == []
 
 
 @pytest.mark.parametrize("path", [path for path in MODULES if path not in BANKS], ids=module_name)
@@ -99,7 +103,8 @@ def wheel(tmp_path_factory):
 
 
 def test_package_is_complete(wheel):
-    here = {str(path.relative_to(ROOT)) for path in LIBRARY.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    files = [path for package in (LIBRARY, PRACTICE) for path in package.rglob("*")]
+    here = {str(path.relative_to(ROOT)) for path in files if path.is_file() and path.suffix != ".pyc"}
     assert here == {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
 
 

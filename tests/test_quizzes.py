@@ -9,7 +9,7 @@ from browser import find_chromium, launch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib import quizzes
+from course_practice import quizzes
 from course_practice.quizzes import Option, Question, Quiz, bank, quiz, registry, warm_up
 
 RIGHT = Option("True", True, "It keeps.")

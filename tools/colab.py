@@ -14,7 +14,7 @@ import tempfile
 from importlib.metadata import requires
 from pathlib import Path
 
-from tools.environment import ROOT, chapters, environment
+from tools.environment import LIBRARY, PRACTICE, ROOT, chapters, environment
 from tools.form import ANSI
 from tools.notebooks import run
 
@@ -26,7 +26,8 @@ def build_wheel(folder: Path) -> Path:
     """Build the package from a copy of its files: nothing is left behind in the tree."""
     source = folder / "source"
     source.mkdir(parents=True)
-    shutil.copytree(ROOT / "course_lib", source / "course_lib", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in (LIBRARY, PRACTICE):
+        shutil.copytree(package, source / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder / "wheel"), str(source))

@@ -6,6 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
 LIBRARY = ROOT / "course_lib"
+PRACTICE = ROOT / "course_practice"
 RESULTS = ROOT / "book" / "results" / "chapters.json"
 BOOK = ROOT / "_build" / "html"
 

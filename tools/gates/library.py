@@ -18,17 +18,21 @@ BUILDING = (
     ("fast", "training", "beam_search", "sampling"),
     ("translation", "__main__"),
     ("stored",),
-    ("quizzes", "exercises"),
 )
 FLOORS = {name: floor for floor, names in enumerate(BUILDING) for name in names}
 # These know arrays and strings only: they import nothing else of course_lib.
 ALONE = ("figures",)
-# Nothing outside of them imports these.
-ON_TOP = ("exercises", "quizzes")
+# How much a room may hold: lines of its text files, and Python files. Growth is decided here, never drifted into.
+BUDGETS = {
+    "course_lib": (10_800, 90),
+    "course_practice": (41_600, 300),
+    "tests/answers": (40_700, 0),
+}
+TEXT = (".py", ".md")
 
 
 def imports(path: Path) -> set[str]:
-    """The modules of course_lib that a file imports, anywhere in it, as `masks` or `figures`."""
+    """What a file of course_lib imports of the course, anywhere in it: `masks`, `figures`, or `course_practice`."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -42,6 +46,7 @@ def imports(path: Path) -> set[str]:
         else:
             continue
         found |= {name.split(".")[1] or "a relative import" for name in names if name.startswith("course_lib.")}
+        found |= {name.split(".")[0] for name in names if name.split(".")[0] == "course_practice"}
     return found
 
 
@@ -64,12 +69,12 @@ def downward(library: Path, floors: dict[str, int] = FLOORS) -> list[str]:
             where = f"{path.relative_to(library.parent)} imports {other}"
             if other == "a relative import":
                 found.append(f"{where}: write the module's whole name, from course_lib")
+            elif other == "course_practice":
+                found.append(f"{where}, but practice stands on the library: move what you need down")
             elif other not in floors:
                 found.append(f"{where}, which stands on no floor: give it one in tools/gates/library.py")
             elif name in ALONE:
                 found.append(f"{where}, but {name} knows arrays and strings only: pass it what it needs")
-            elif other in ON_TOP and name not in ON_TOP:
-                found.append(f"{where}, but nothing imports from {other}: move what you need down")
             elif floors[other] > floors[name]:
                 found.append(f"{where}, from floor {floors[name]} up to {floors[other]}: pass it in, or move it down")
     return found
@@ -98,9 +103,22 @@ def circles(library: Path) -> list[str]:
     return [f"imports go in a circle: {' → '.join(trip)}: move what both need into a third" for trip in rounds.values()]
 
 
-def banks(library: Path) -> set[Path]:
+def over_budget(root: Path, budgets: dict[str, tuple[int, int]] = BUDGETS) -> list[str]:
+    """No room holds more lines, or more Python files, than its budget allows."""
+    found = []
+    for room, (most_lines, most_files) in budgets.items():
+        files = [path for path in sorted((root / room).rglob("*")) if path.suffix in TEXT]
+        lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+        python = sum(path.suffix == ".py" for path in files)
+        for have, most, what in ((lines, most_lines, "lines"), (python, most_files, "Python files")):
+            if have > most:
+                found.append(f"expected at most {most:,} {what} in {room}, got {have:,}: shorten, or change BUDGETS")
+    return found
+
+
+def banks(practice: Path) -> set[Path]:
     """The files that hold questions and exercises: data, which may be long and need no docstrings."""
-    files = [*(library / "quizzes").glob("*.py"), *(library / "exercises").glob("*/*.py")]
+    files = [*(practice / "quizzes").glob("*.py"), *(practice / "exercises").glob("*/*.py")]
     return {path for path in files if path.parent.name != "engine" and path.stem != "__init__"}
 
 
