@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from course_lib import quizzes
+from course_practice import quizzes
 from course_practice.exercises import registry
 from tools import pitfalls
 from tools.environment import CHAPTERS, ROOT
