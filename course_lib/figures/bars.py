@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from course_lib.figures.arrays import as_array
 from course_lib.figures.display import Shown, show
-from course_lib.figures.plots import HEIGHT, LINE, WIDTH, chosen_colors, colors_of, named, upright
+from course_lib.figures.plots import HEIGHT, LINE, WIDTH, chosen_colors, colors_of, in_numbers, named, upright
 from course_lib.figures.style import INK, QUERY, new_figure, text_width
 
 
@@ -33,8 +33,14 @@ def bars(
     >>> from course_lib.figures import bars
     >>> bars({"no mask": 0.41, "causal mask": [0.97, 0.98, 0.99]}, label="accuracy", alt="Only the mask is accurate.")
     Figure: Only the mask is accurate.
+    no mask: 0.41
+    causal mask: 0.98 (0.97 to 0.99)
     >>> bars({"small": [1, 2], "large": [3, 4]}, groups=["2 heads", "4 heads"], alt="Large is higher in both.")
     Figure: Large is higher in both.
+    small, 2 heads: 1.00
+    small, 4 heads: 2.00
+    large, 2 heads: 3.00
+    large, 4 heads: 4.00
     """
     if not isinstance(values, Mapping):
         raise TypeError(f'expected values: a number for each name, got {type(values).__name__}. Name them: {{"a": 1}}.')
@@ -52,7 +58,7 @@ def bars(
     thick = min(0.8 / len(table), 0.2 * len(places))  # few bars are no blocks
     height = max(1.2, 0.34 * len(places) * max(1, 0.75 * len(table)) + 0.7) if horizontal else HEIGHT
     fig, ax = new_figure(WIDTH, height)
-    ends, texts = [0.0], []
+    ends, texts, said = [0.0], [], {}
     for number, (name, columns) in enumerate(table.items()):
         at = np.arange(len(places)) + (number - (len(table) - 1) / 2) * thick
         middle, low, high = (np.array([take(column) for column in columns]) for take in (np.median, np.min, np.max))
@@ -60,6 +66,8 @@ def bars(
             low, high = middle - halves[name], middle + halves[name]
         _bars(ax, at, (middle, low, high), thick * 0.9, horizontal, color=inks[name], label=name, log=log)
         ends += [*low, *high]
+        spans = zip(places, low, middle, high, strict=True)
+        said |= {f"{name}, {place}" if name else place: [span] for place, *span in spans}
         if digits is not None:
             texts += [
                 _number(ax, *where, digits, horizontal)
@@ -80,7 +88,7 @@ def bars(
         ax.invert_yaxis()
     if groups is not None:
         fig.legend(loc="outside upper center", ncols=len(table))
-    return show(fig, alt=alt)
+    return show(fig, alt=alt, numbers=in_numbers(said, digits))
 
 
 def _seeds(name: str, values) -> np.ndarray:

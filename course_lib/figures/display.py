@@ -21,7 +21,7 @@ class Output:
 
     def still(self) -> str:
         """The HTML for where they are taken out."""
-        return image(self.png, repr(self)) if self.png else ""
+        return image(self.png, repr(self).partition("\n")[0]) if self.png else ""
 
     def _repr_html_(self) -> str:
         return self.page() + instead(self.still())
@@ -33,23 +33,25 @@ class Output:
 
 @dataclass(frozen=True)
 class Shown(Output):
-    """A drawn figure: its text form is the alternative text, its HTML form the picture itself."""
+    """A drawn figure: its text form is the alternative text with its numbers below, its HTML form the picture."""
 
     alt: str
     picture: str
     png: bytes
+    numbers: str = ""
 
     def __repr__(self) -> str:
-        return f"Figure: {self.alt}"
+        return f"Figure: {self.alt}" + (f"\n{self.numbers}" if self.numbers else "")
 
     def page(self) -> str:
         return f'<figure hidden="hidden" class="course-figure">{css("figure")}{self.picture}</figure>'
 
 
-def show(fig: Figure, *, alt: str) -> Shown:
+def show(fig: Figure, *, alt: str, numbers: str = "") -> Shown:
     """Show a matplotlib figure as a picture that follows the page's theme; `alt` says it in words.
 
-    Put it on the last line of a cell. ValueError when `alt` is empty or the picture weighs more than 290 KB.
+    `numbers` are what it draws (`in_numbers` writes them), for the text form alone. Put the call on the last line of a
+    cell. ValueError when `alt` is empty or the picture weighs more than 290 KB.
 
     >>> from course_lib.figures import new_figure, show
     >>> fig, ax = new_figure(4, 3)
@@ -59,4 +61,4 @@ def show(fig: Figure, *, alt: str) -> Shown:
     """
     picture = figure_to_svg(fig, alt)
     advice = "Draw fewer points, or give the artist with many points rasterized=True."
-    return Shown(checked_alt(alt), check_size(picture, advice), figure_to_png(fig))
+    return Shown(checked_alt(alt), check_size(picture, advice), figure_to_png(fig), numbers)

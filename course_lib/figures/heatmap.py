@@ -12,6 +12,7 @@ from matplotlib.transforms import Affine2D
 
 from course_lib.figures.arrays import as_allowed, as_array, as_tokens
 from course_lib.figures.display import Shown, show
+from course_lib.figures.plots import in_numbers
 from course_lib.figures.style import INK, MASK, SEQUENTIAL, apply_style, ink_on, new_figure
 
 TOKENS_MAX = 24  # positions that still get their token as a label
@@ -44,6 +45,8 @@ def heatmap(
     >>> from course_lib.figures import heatmap
     >>> heatmap([[0.7, 0.3], [0.2, 0.8]], ["the", "cat"], alt="Both words look mostly at themselves.")
     Figure: Both words look mostly at themselves.
+    the: 0.70, 0.30
+    cat: 0.20, 0.80
     """
     apply_style()
     values = as_array(weights, "weights", minus_infinity=True)
@@ -64,14 +67,19 @@ def heatmap(
         _, ax = new_figure(n_keys * cell + _margin(rows) + slant, n_queries * cell + slant + 0.5)
     colors = mpl.cm.ScalarMappable(mpl.colors.Normalize(*_range(values[~hidden], vmin, vmax)), SEQUENTIAL)
     _cells(ax, values, hidden, colors)
+    numbers = ""
     if annotate and n_keys <= ANNOTATED_MAX and n_queries <= TOKENS_MAX:
         _numbers(ax, values, hidden, colors)
+        names = rows or [f"row {number}" for number in range(n_queries)]
+        numbers = "\n".join(
+            in_numbers({name: row[~gone]}) for name, row, gone in zip(names, values, hidden, strict=True)
+        )
     _labels(ax, rows, columns, values.shape)
     if title:
         ax.set_title(title)
     if colorbar:
         ax.figure.colorbar(colors, ax=ax, shrink=0.8).outline.set_visible(False)
-    return ax.figure if alt is None else show(ax.figure, alt=alt)
+    return ax.figure if alt is None else show(ax.figure, alt=alt, numbers=numbers)
 
 
 def heatmaps(

@@ -8,7 +8,7 @@ from matplotlib.ticker import NullLocator
 
 from course_lib.figures.arrays import as_array
 from course_lib.figures.display import Shown, show
-from course_lib.figures.plots import HEIGHT, LINE, WIDTH, colors_of, named, upright
+from course_lib.figures.plots import HEIGHT, LINE, WIDTH, colors_of, in_numbers, named, upright
 from course_lib.figures.style import MASK, PALETTE, new_figure, text_width
 
 FEW = 12  # so many values are told apart as dots
@@ -38,6 +38,9 @@ def lines(
     >>> steps = [0, 100, 200]
     >>> lines(steps, {"hard": [1, 1, 1], "soft": [1.0, 0.6, 0.4]}, xlabel="updates", ylabel="loss", alt="Soft falls.")
     Figure: Soft falls.
+    updates: 0, 100, 200
+    hard: 1, 1, 1
+    soft: 1, 0.6, 0.4
     """
     x = as_array(x, "x")
     if x.ndim != 1 or x.size < 2:
@@ -66,7 +69,16 @@ def lines(
     _marks(ax, mark or {})
     if series.keys() != {""}:
         _names(ax, {name: (x[-1], middle[-1]) for name, (middle, _, _) in series.items()}, inks)
-    return show(fig, alt=alt)
+    return show(fig, alt=alt, numbers=_said(x, series, xlabel))
+
+
+def _said(x, series: Mapping[str, tuple], xlabel: str) -> str:
+    """Every number of short curves; of long ones the ends, the lowest, and the highest."""
+    if x.size <= FEW:
+        ends = {name: [*zip(low, middle, high, strict=True)] for name, (middle, low, high) in series.items()}
+        return in_numbers({xlabel or "x": x} | ends, None)
+    curves = {name: [m[0], m.min(), m.max(), m[-1]] for name, (m, _, _) in series.items()}
+    return "first, lowest, highest, last\n" + in_numbers(curves, None)
 
 
 def _band(name: str, values, x) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Mapping
 
+import numpy as np
+
 from course_lib.figures.style import KEY, PALETTE, QUERY, VALUE, text_width
 
 WIDTH = 5.4  # inches: on a phone of 390 pixels, text is then still 11 pixels high
@@ -22,6 +24,28 @@ def named(values) -> dict[str, object]:
     if not values:
         raise ValueError('expected at least one series, got none. Name it: {"loss": [3.1, 2.4]}.')
     return {str(name): given for name, given in values.items()}
+
+
+def in_numbers(rows: Mapping[str, object], digits: int | None = 2) -> str:
+    """The numbers that a figure draws as text, a line a row; of seeds, which are a list, the median and the range.
+
+    Without `digits`, each number has at least three.
+
+    >>> print(in_numbers({"share": [0.5, 1, [0.25, 0.5, 0.6]], "": [1e-9, 2048]}, None))
+    share: 0.5, 1, 0.5 (0.25 to 0.6)
+    1e-09, 2048
+    """
+
+    def written(value) -> str:
+        if digits is None:
+            return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+        return f"{round(value, digits) + 0.0:.{digits}f}"
+
+    def said(value) -> str:
+        low, middle, high = (written(take(value)) for take in (np.min, np.median, np.max))
+        return middle if low == high else f"{middle} ({low} to {high})"
+
+    return "\n".join((f"{name}: " if name else "") + ", ".join(map(said, row)) for name, row in rows.items())
 
 
 def upright(label: str) -> str:
