@@ -1,4 +1,5 @@
-"""Exercises that check themselves and say what is wrong. An exercise's id is its path: masks.causal is masks/causal.py.
+"""Exercises that check themselves and say what is wrong. An exercise's id is its path: masks.causal is masks/causal.md
+(its text and the mistakes people make) with masks/causal.py (its cases and right answers).
 
 >>> from course_practice.exercises import check
 >>> result = check("masks.causal", lambda n: torch.ones(n, n).tril(-1).bool())    # doctest: +SKIP
@@ -9,9 +10,11 @@ import difflib
 import functools
 import importlib
 import pkgutil
+from pathlib import Path
 from typing import Any
 
 from course_practice.engine import Exercise, Result, Solution, check_exercise, kept_solution, progress_file
+from course_practice.engine.texts import with_text
 
 __all__ = ["Exercise", "Result", "check", "kept_solution", "progress_file", "registry", "show_solution"]
 
@@ -23,10 +26,13 @@ def registry() -> dict[str, Exercise]:
     for subject in sorted(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg and m.name != "engine"):
         folder = importlib.import_module(f"{__name__}.{subject}").__path__
         for name in sorted(m.name for m in pkgutil.iter_modules(folder) if not m.name.startswith("_")):
-            exercise = getattr(importlib.import_module(f"{__name__}.{subject}.{name}"), "EXERCISE", None)
+            module = f"{__name__}.{subject}.{name}"
+            exercise = getattr(importlib.import_module(module), "EXERCISE", None)
             if exercise is None:
                 where = f"exercises/{subject}/{name}.py"
                 raise ValueError(f"expected EXERCISE = Exercise(…) in {where}, got none: end the file with it")
+            text = Path(folder[0], f"{name}.md")
+            exercise = with_text(exercise, text, module) if text.exists() else exercise
             found[f"{subject}.{name}"] = dataclasses.replace(exercise, id=f"{subject}.{name}")
     return found
 
