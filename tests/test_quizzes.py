@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from course_practice import quizzes
 from course_practice.quizzes import Option, Question, Quiz, bank, quiz, registry, warm_up
+from course_practice.quizzes.engine import read
 
 RIGHT = Option("True", True, "It keeps.")
 WRONG = Option("False", False, "It hides.")
@@ -75,12 +76,17 @@ def test_an_unknown_id_names_the_nearest(ids, words):
         quiz(*ids)
 
 
-def test_a_bank_holds_only_its_own_ids(monkeypatch):
-    from course_practice.quizzes import prerequisites
-
-    monkeypatch.setattr(prerequisites, "QUESTIONS", [question(id="masks.elsewhere")])
-    with pytest.raises(ValueError, match=re.escape("expected a new id 'prerequisites.<name>', got 'masks.elsewhere'")):
-        bank("prerequisites")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("## Two words\nA?\n", "expected '## name', maybe with '(guess)' or '(many)', got 'Two words'"),
+        ("## a\nA?\n\n- [x] yes, because\n- [ ] no — No.\n", "expected '- [x] text — reason', got '[x] yes, because'"),
+        ("## a\nA?\n\n- [x] b — B.\n- [ ] c — C.\n" * 2, "expected every question once, got 'a' twice"),
+    ],
+)
+def test_a_text_of_questions_out_of_form_is_refused(text, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        read("sums", text, {})
 
 
 @pytest.mark.parametrize("one", registry().values(), ids=lambda one: one.id)
