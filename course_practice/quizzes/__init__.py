@@ -31,7 +31,7 @@ def warm_up(*ids: str) -> Quiz:
 
 @functools.cache
 def bank(subject: str) -> dict[str, Question]:
-    """The questions of one subject by id, from its Markdown file; the `.py` beside it has the names it computes with."""
+    """The questions of one subject by id, from its Markdown file; the `.py` beside it has the names that it needs."""
     text = Path(__file__).with_name(f"{subject}.md")
     names = text.with_suffix(".py")
     scope = vars(importlib.import_module(f"{__name__}.{subject}")) if names.exists() else {}
