@@ -36,6 +36,7 @@ from course_practice.engine.model import Convention, Exercise, Mistake
 _ENTRY = re.compile(
     r"(?P<kind>≈ )?(?P<name>[^(\n]+?)(?: \((?P<base>[\w.]+)\))?\n(?P<code>(?:    .*\n|\n)+)(?P<words>\S.*)", re.DOTALL
 )
+MOST = 25  # mistakes of an exercise, selections of bugs not counted
 _WHOLE = ("def ", "class ", "@")
 _COUNTS = ("None", "One", "Two", "Three", "Four", "Five")
 
@@ -57,6 +58,12 @@ def with_text(exercise: Exercise, path: Path, scope: str) -> Exercise:
         bugs = [_mistake(exercise, text, scope) for text in _entries(parts.get("Bugs", ""))]
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from error
+    names = [mistake.name for mistake in (*read, *exercise.mistakes)]
+    wrong = len(hints) != 3 and f"three hints, got {len(hints)}"
+    wrong = wrong or (len(names) > MOST and f"at most {MOST} mistakes, got {len(names)}")
+    wrong = wrong or (len(set(names)) < len(names) and f"every mistake once, got {sorted(names)}")
+    if wrong:
+        raise ValueError(f"{path.name}: expected {wrong}: change the file")
     starter = exercise.starter or (_all_at_once(bugs).function if bugs else None)
     return replace(
         exercise,
