@@ -274,16 +274,18 @@ def test_all_stages_run_even_when_an_early_one_fails(monkeypatch, capsys):
     assert stages.main() == 0
 
 
-def test_stage_counts_what_failed_and_what_never_ran(tmp_path, monkeypatch):
+def test_stage_counts_what_failed_and_what_never_ran(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("WORKERS", "0")
     one = stages.Stages(tmp_path, [])
     for name, code in {
         "good": "def test(): pass",
         "bad": "def test(): assert 0",
         "torn": "import nothing_here",
+        "idle": "import pytest\n@pytest.mark.parametrize('n', (1, 2))\ndef test(n): pytest.skip('no such machine')",
     }.items():
         (tmp_path / f"test_{name}.py").write_text(code, encoding="utf-8")
-    assert one.pytest(str(tmp_path)) == stages.Outcome(passed=1, failed=2)
+    assert one.pytest(str(tmp_path)) == stages.Outcome(passed=1, failed=2, skipped=2)
+    assert capsys.readouterr().out == "skipped 2: no such machine\n"
     (tmp_path / "empty").mkdir()
     assert one.pytest(str(tmp_path / "empty")).failed == 1
     assert one.commands(["json.tool", "--help"], ["json.tool", str(tmp_path / "none")]) == stages.Outcome(1, 1)
