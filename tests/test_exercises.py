@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from course_practice.engine import Convention, repair
+from course_practice import repair
+from course_practice.engine import Convention
 from course_practice.engine.compare import as_tensor
 from course_practice.exercises import check, registry, show_solution
 
