@@ -77,8 +77,7 @@ class Trial:
 
     def _named(self, mistake: Mistake) -> Result:
         """A known mistake, and the line, where it takes one simple change to be right and the mistake points at it."""
-        kind = "convention" if isinstance(mistake, Convention) else "failed"
-        result = failed(self.exercise, Difference(mistake.name, mistake.message), kind=kind)
+        result = failed(self.exercise, Difference(mistake.name, mistake.message), kind=_kind(mistake))
         repair = self._repair(list(self.differences), simple=True) if mistake.points else None
         return replace(result, **located(result, repair)) if repair else result
 
@@ -142,7 +141,7 @@ class Trial:
             if outcome.error is not None:
                 return failed(self.exercise, difference_in(self.exercise, "", outcome), where)
             if mistake := next((mistake for mistake in self.exercise.mistakes if mistake.name == outcome.value), None):
-                return failed(self.exercise, Difference(mistake.name, mistake.message), where, kind="convention")
+                return failed(self.exercise, Difference(mistake.name, mistake.message), where, kind=_kind(mistake))
         return None
 
     def _repair(self, wrong: list[int], error_line: int | None = None, **options: Any) -> Repair | None:
@@ -165,6 +164,10 @@ class Trial:
             found += (("Error", said.splitlines()[0]),)
         found += input_of(self.exercise, given)
         return (*found, ("Printed by your code", _first_lines(outcome.printed))) if outcome.printed else found
+
+
+def _kind(mistake: Mistake) -> str:
+    return "convention" if isinstance(mistake, Convention) else "failed"
 
 
 def _other_numbers(a: Any, b: Any) -> bool:
