@@ -147,8 +147,8 @@ EXERCISE = Exercise(
     title="Two halves of the keys",
     task="Two machines hold half of the keys each. For the same queries, each has computed its output (q_len, d_v), "
     "the attention over its own keys, and its size (q_len,), the logarithm of its sum of exp(score). Return output and "
-    "size over all keys. A size may be 120, or −120. A half whose keys are all hidden from a query has the output 0 and "
-    "the size −∞, and so have the two together if that holds for both.",
+    "size over all keys. A size may be 120, or −120. A half whose keys are all hidden from a query has the output 0 "
+    "and the size −∞, and so have the two together if that holds for both.",
     reference=merge,
     excluded=_hidden_twice,
     cases=lambda: [
