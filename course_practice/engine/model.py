@@ -61,8 +61,9 @@ class Exercise:
     shows the first.
     `starter` is the code the learner starts from, where that is more than a signature (a completion, a bug hunt).
     `call` says how to run the learner's object on a case, where that is more than calling it; `canonical` brings
-    answers that differ only in form (a mask of shape (B, S) or (B, 1, 1, S)) to one form. `excluded` runs the object
-    like `call`, and gives back the name of the mistake that even a right answer makes by its way of finding it, or "".
+    answers that differ only in form (a mask of shape (B, S) or (B, 1, 1, S)) to one form. `excluded` looks at
+    an object whose answers are all right: run like `call`, it gives back the name of the mistake that the object makes
+    all the same, by its way of finding the answer or on inputs made from the case, or "".
     """
 
     reference: Callable

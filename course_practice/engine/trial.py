@@ -88,8 +88,7 @@ class Trial:
 
     def _named(self, mistake: Mistake) -> Result:
         """A known mistake, the learner's lines that it is about where they are clear, and how a right answer has it."""
-        kind = "convention" if isinstance(mistake, Convention) else "failed"
-        result = failed(self.exercise, Difference(mistake.name, mistake.message), kind=kind)
+        result = failed(self.exercise, Difference(mistake.name, mistake.message), kind=_kind(mistake))
         if not isinstance(mistake.wrong, Change):
             return result
         lines, hint = guilty_lines(mistake.wrong, self.obj), authors_lines(mistake.wrong)
@@ -156,7 +155,7 @@ class Trial:
             if outcome.error is not None:
                 return failed(self.exercise, difference_in(self.exercise, "", outcome), where)
             if mistake := next((mistake for mistake in self.exercise.mistakes if mistake.name == outcome.value), None):
-                return failed(self.exercise, Difference(mistake.name, mistake.message), where, kind="convention")
+                return failed(self.exercise, Difference(mistake.name, mistake.message), where, kind=_kind(mistake))
         return None
 
     def _repair(self, wrong: list[int], error_line: int | None = None, **options: Any) -> Repair | None:
@@ -179,6 +178,10 @@ class Trial:
             found += (("Error", said.splitlines()[0]),)
         found += input_of(self.exercise, given)
         return (*found, ("Printed by your code", _first_lines(outcome.printed))) if outcome.printed else found
+
+
+def _kind(mistake: Mistake) -> str:
+    return "convention" if isinstance(mistake, Convention) else "failed"
 
 
 def _other_numbers(a: Any, b: Any) -> bool:
