@@ -1,10 +1,13 @@
 """The tools do what they say: normal form, running and storing, the text form, copying, the address, the summary."""
 
+import os
 import shutil
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
+import matplotlib as mpl
 import nbformat
 import pytest
 
@@ -98,6 +101,43 @@ def test_notebook_runs_in_its_folder_under_fixed_variables(tmp_path, monkeypatch
     assert cost["seconds"] < 60
     assert 50 < cost["memory_mb"] < 2000
     assert set(cost) == {"seconds", "memory_mb", "cores", "python", "torch"}
+
+
+FONTS = """
+from pathlib import Path
+import matplotlib as mpl
+from matplotlib.font_manager import fontManager
+strange = [font.fname for font in fontManager.ttflist if not Path(font.fname).is_relative_to(mpl.get_data_path())]
+print(mpl.rcParams["font.size"], [Path(name).name for name in strange if "mine" in name], len(strange) > 0)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere fonts are not found by a folder of one's own")
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="matplotlib 3.10, the last for this Python, asks the system")
+def test_figures_see_neither_the_machine_s_fonts_nor_the_reader_s_settings(tmp_path, monkeypatch):
+    (tmp_path / "fonts").mkdir()
+    shutil.copy(Path(mpl.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf", tmp_path / "fonts" / "mine.ttf")
+    (tmp_path / "matplotlibrc").write_text("font.size: 77\n", encoding="utf-8")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path))
+    monkeypatch.delenv("MPL_IGNORE_SYSTEM_FONTS")
+
+    def seen(variables):
+        command = [sys.executable, "-c", FONTS]
+        return subprocess.run(command, env=variables, text=True, stdout=subprocess.PIPE).stdout.strip()
+
+    assert seen(os.environ) == "77.0 ['mine.ttf'] True"
+    assert seen(environment.environment(tmp_path / "home")) == "10.0 [] False"
+
+
+def test_kernels_run_nothing_that_the_reader_runs_at_their_start(tmp_path, monkeypatch):
+    (tmp_path / "profile_default" / "startup").mkdir(parents=True)
+    (tmp_path / "profile_default" / "startup" / "mine.py").write_text("mine = 1", encoding="utf-8")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    path = tmp_path / "a.ipynb"
+    path.write_text(text_of(notebook("%% code a\nprint('mine' in globals())")), encoding="utf-8")
+    assert run(path)[0].cells[0].outputs[0].text == "False\n"
+    assert run(path, variables={"IPYTHONDIR": str(tmp_path)})[0].cells[0].outputs[0].text == "True\n"
 
 
 def test_computed_rows_stand_below_what_one_needs_first():
@@ -274,16 +314,18 @@ def test_all_stages_run_even_when_an_early_one_fails(monkeypatch, capsys):
     assert stages.main() == 0
 
 
-def test_stage_counts_what_failed_and_what_never_ran(tmp_path, monkeypatch):
+def test_stage_counts_what_failed_and_what_never_ran(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("WORKERS", "0")
     one = stages.Stages(tmp_path, [])
     for name, code in {
         "good": "def test(): pass",
         "bad": "def test(): assert 0",
         "torn": "import nothing_here",
+        "idle": "import pytest\n@pytest.mark.parametrize('n', (1, 2))\ndef test(n): pytest.skip('no such machine')",
     }.items():
         (tmp_path / f"test_{name}.py").write_text(code, encoding="utf-8")
-    assert one.pytest(str(tmp_path)) == stages.Outcome(passed=1, failed=2)
+    assert one.pytest(str(tmp_path)) == stages.Outcome(passed=1, failed=2, skipped=2)
+    assert capsys.readouterr().out == "skipped 2: no such machine\n"
     (tmp_path / "empty").mkdir()
     assert one.pytest(str(tmp_path / "empty")).failed == 1
     assert one.commands(["json.tool", "--help"], ["json.tool", str(tmp_path / "none")]) == stages.Outcome(1, 1)

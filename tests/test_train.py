@@ -12,6 +12,7 @@ from course_lib.training.trainer import Trainer
 from course_lib.translation import Translator
 from course_lib.translation.commands import score
 from course_lib.translation.commands.train import main, parser
+from course_lib.translation.run_folder import KEPT
 
 NUMBERS = ["one", "two", "three", "four", "five", "six", "seven"]
 ZAHLEN = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben"]
@@ -73,9 +74,7 @@ def test_folder_keeps_all_and_the_run_goes_on(pairs, tmp_path):
     run(pairs, "--steps", "30", "--beam", "1", "--folder", str(folder))
     again = run(pairs, "--steps", "30", "--beam", "1", "--folder", str(folder))
     assert again["exact_match"] == whole["exact_match"]
-    assert {path.name for path in folder.iterdir()} == {
-        *("model.pt", "vocabulary.json", "options.json", "checkpoints", "curve.json", "curve.svg", ".lock")
-    }
+    assert {path.name for path in folder.iterdir()} == set(KEPT)
     assert isinstance(Translator.load(folder).translate(["eins zwei"], beam_size=2)[0], str)
 
 
@@ -105,6 +104,23 @@ def test_stopped_it_evaluates_nothing_and_goes_on(number, pairs, tmp_path, monke
     assert f"python -m course_lib score --folder {tmp_path / 'run'}" in told
     monkeypatch.setattr(Trainer, "_update", update)
     assert run(pairs, *options)["updates"] == 8
+
+
+def test_figures_in_the_folder_of_the_training_are_written_again(pairs, tmp_path, capsys):
+    arguments = ["--data", str(pairs), *SMALL, "--beam", "1", "--folder", str(tmp_path / "run")]
+    for steps in (1, 2):
+        figures = tmp_path / "run" / "figures.json"
+        assert main([*arguments, "--steps", str(steps), "--json", str(figures)]) == 0
+        assert json.loads(figures.read_text())["updates"] == steps
+
+
+@pytest.mark.parametrize("name", ["model.pt", "options.json"])
+def test_a_model_that_is_not_there_yet_is_not_overwritten_either(name, pairs, tmp_path, capsys):
+    folder = tmp_path / "run"
+    arguments = ["--data", str(pairs), "--steps", "1", "--folder", str(folder), "--json", str(folder / name)]
+    assert main(arguments) == 1
+    assert f"kept by a training, got {folder / name}: name another" in capsys.readouterr().err
+    assert not folder.exists()
 
 
 def test_ctrl_c_outside_of_training_is_quiet(pairs, monkeypatch, capsys):

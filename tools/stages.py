@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,6 +87,8 @@ class Stages:
             return Outcome(0, 1)
         suite = ElementTree.parse(report).getroot().find("testsuite")
         tests, errors, failures, skipped = (int(suite.get(k)) for k in ("tests", "errors", "failures", "skipped"))
+        for reason, times in Counter(skip.get("message") for skip in suite.iter("skipped")).items():
+            print(f"skipped {times}: {reason}", flush=True)
         nothing_ran = code == 5 and not skipped
         failed = errors + failures or int(code not in (0, 5) or nothing_ran)
         return Outcome(max(tests - failed - skipped, 0), failed, skipped)

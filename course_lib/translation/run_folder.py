@@ -22,6 +22,7 @@ from course_lib.translation import Translator
 from course_lib.translation.commands.options import check_writable
 
 BUILT_IN = ("course", "multi30k")  # corpora with names, also where a file has that name
+KEPT = ("model.pt", "vocabulary.json", "options.json", "checkpoints", "curve.json", "curve.svg", ".lock")
 # These may change from one call to the next; whoever changes another option trains another model.
 FREE = ("steps", "seconds", "threads", "folder", "json", "beam", "length_penalty", "skip_evaluation")
 
@@ -87,12 +88,12 @@ def _as_recorded(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def files_of(folder: Path | None) -> list[Path]:
-    """What stands in the folder of a training: no command writes its own results over these.
+    """What a training keeps in its folder, or will keep there: no command writes its results over these.
 
-    >>> files_of(None)
-    []
+    >>> files_of(None), files_of(Path("runs"))[0].as_posix()
+    ([], 'runs/model.pt')
     """
-    return [] if folder is None else [path for path in folder.rglob("*") if path.is_file()]
+    return [] if folder is None else [folder / name for name in KEPT]
 
 
 def check_data(folder: Path) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
+from course_practice.engine.changes import Change
+
 
 @dataclass(frozen=True)
 class Case:
@@ -24,16 +26,22 @@ def case(*args: Any, about: str = "", **kwargs: Any) -> Case:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A wrong implementation that people really write, and what to tell whoever wrote it.
+    """A wrong answer that people really write, and what to tell whoever wrote it.
 
-    `name` is a short slug ("softmax-over-queries"): the diagnosis that a result carries. `points` is False where the
-    smallest change that makes every case right stands on another line than the one that the message speaks of.
+    `name` is a short slug ("softmax-over-queries"): the diagnosis that a result carries. `wrong` is the answer, as a
+    change of a right one or as a function. `points` is False where the smallest change that makes every case right
+    stands on another line than the one that the message speaks of.
     """
 
     name: str
-    implementation: Callable
+    wrong: "Change | Callable"
     message: str
     points: bool = True
+
+    @property
+    def implementation(self) -> Callable:
+        """The wrong answer, ready to be called."""
+        return self.wrong.function if isinstance(self.wrong, Change) else self.wrong
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,8 @@ class Convention(Mistake):
 @dataclass(frozen=True)
 class Exercise:
     """A reference, cases, mistakes and hints. The registry gives it its id, `<subject>.<name>`, from the file it is in.
+
+    Title, task, hints, and mistakes come from the Markdown file beside it (see `texts`).
 
     `reference` is the solution, and the one source of what `show_solution` prints: the library's own function or,
     where the library has none, a function beside this exercise. `cases` makes the inputs afresh, small ones first.
@@ -56,15 +66,15 @@ class Exercise:
     all the same, by its way of finding the answer or on inputs made from the case, or "".
     """
 
-    title: str
-    task: str
     reference: Callable
     cases: Callable[[], Iterable[Case]]
-    mistakes: tuple[Mistake, ...]
-    hints: tuple[str, str, str]
     alternatives: tuple[Callable, ...]
-    difficulty: int
-    minutes: int
+    title: str = ""
+    task: str = ""
+    mistakes: tuple[Mistake, ...] = ()
+    hints: tuple[str, ...] = ()
+    difficulty: int = 0
+    minutes: int = 0
     starter: Callable | None = None
     call: Callable[[Any, Case], Any] | None = None
     canonical: Callable[[Tensor], Tensor] | None = None

@@ -8,8 +8,10 @@ from typing import Any
 import torch
 
 from course_practice.engine.answers import canonical, difference_in, run, same_outcome
+from course_practice.engine.changes import Change
 from course_practice.engine.compare import Difference, as_tensor, brief, difference, pattern, safe_text
 from course_practice.engine.model import Case, Convention, Exercise, Mistake
+from course_practice.engine.naming import authors_lines, guilty_lines, pairs
 from course_practice.engine.report import Result
 from course_practice.engine.sandbox import Outcome, learner_line
 from course_practice.engine.source import file_of
@@ -58,10 +60,9 @@ class Trial:
         return any(is_not_a_tensor(want, o.value) for want, o in zip(self.expected, self.outcomes, strict=True))
 
     def wrong_answer(self) -> Result:
-        """A known mistake, else the nearest repair, else what all wrong cases share, else the first of them."""
-        for mistake in self.exercise.mistakes:
-            if self.is_like(mistake):
-                return self._named(mistake)
+        """A known mistake or two at once, else the nearest repair, else what all wrong cases share, else the first."""
+        if mistake := next(filter(self.is_like, self.exercise.mistakes), None) or self._pair():
+            return self._named(mistake)
         first, found = next(iter(self.differences.items()))
         given, outcome = self.cases[first], self.outcomes[first]
         details = self._details(given, outcome)
@@ -80,11 +81,24 @@ class Trial:
             found = Difference(found.kind, f"{found.sentence} {count}")
         return failed(self.exercise, found, details)
 
+    def _pair(self) -> Mistake | None:
+        """Two known mistakes at once that answer as the learner does; the smallest wrong case is asked first."""
+        first, deadline = next(iter(self.differences)), time.monotonic() + TIME_LIMIT
+        numbers = [first, *(n for n in range(len(self.cases)) if n != first)]
+        for mistake in pairs(self.exercise.mistakes):
+            answers = (run(self.exercise, mistake.implementation, self.cases[n], deadline) for n in numbers)
+            if all(same_outcome(self.exercise, a, self.outcomes[n]) for a, n in zip(answers, numbers, strict=True)):
+                return mistake
+        return None
+
     def _named(self, mistake: Mistake) -> Result:
-        """A known mistake, and the line, where it takes one simple change to be right and the mistake points at it."""
+        """A known mistake, the learner's lines that it is about where they are clear, and how a right answer has it."""
         result = failed(self.exercise, Difference(mistake.name, mistake.message), kind=_kind(mistake))
-        repair = self._repair(list(self.differences), simple=True) if mistake.points else None
-        return replace(result, **located(result, repair)) if repair else result
+        if not isinstance(mistake.wrong, Change):
+            return result
+        lines, hint = guilty_lines(mistake.wrong, self.obj), authors_lines(mistake.wrong)
+        quotes = tuple((f"Line {line}", text) for line, text in lines.items())
+        return replace(result, lines=tuple(lines), details=quotes, hints=(*result.hints, *([hint] if hint else [])))
 
     def is_like(self, mistake: Mistake) -> bool:
         """Does the learner's object do on every case what this wrong implementation does?"""

@@ -132,8 +132,12 @@ def check_writable(folder: Path) -> None:
         pass
 
 
-def check_file(path: Path, option: str = "--json", reads: Iterable[str | Path] = ()) -> None:
+def check_file(
+    path: Path, option: str = "--json", reads: Iterable[str | Path] = (), keeps: Iterable[Path] = ()
+) -> None:
     """The same for a file: it can be written, is no folder, and none of the files that the command `reads`.
+
+    `keeps` are names that stand for something else, a file or a folder, whether it is there yet or not.
 
     >>> check_file(Path("/"))
     Traceback (most recent call last):
@@ -141,11 +145,23 @@ def check_file(path: Path, option: str = "--json", reads: Iterable[str | Path] =
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    for other in reads:  # 0 is the standard input
-        stat = 0 if other == "-" else other
-        if path.exists() and (stat == 0 or Path(stat).exists()) and os.path.samestat(path.stat(), os.stat(stat)):
-            raise ValueError(f"expected {option} other than the files that are read, got {path}: name another")
-    check_writable(path.parent)
+    keeps, found = list(keeps), _stat(path)
+    others = [other for other in map(_stat, [*reads, *keeps]) if other and found]
+    named = any(path.resolve().is_relative_to(name.resolve()) for name in keeps)
+    if named or any(os.path.samestat(found, other) for other in others):
+        raise ValueError(
+            f"expected {option} other than the files that are read or kept by a training, got {path}: name another"
+        )
+    if found is None or path.is_file():  # a device such as /dev/null is written to as it is
+        check_writable(path.parent)
+
+
+def _stat(name: str | Path) -> os.stat_result | None:
+    """What stands under a name; - is the standard input."""
+    try:
+        return os.stat(0 if name == "-" else name)
+    except OSError:
+        return None
 
 
 def run_command(prog: str, work: Callable[[], object], expected: tuple[type[Exception], ...] = ()) -> int:

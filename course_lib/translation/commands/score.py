@@ -112,8 +112,9 @@ def run(options: argparse.Namespace) -> None:
     """Score files, or a translator, and print or write the figures."""
     printed = str(options.json) == "-"
     if options.json and not printed:
-        read = options.texts or [options.data or "", *files_of(options.folder)]
-        check_file(options.json, reads=read)
+        recorded = recorded_options(options.folder) if options.folder else {}
+        read = options.texts or [options.data or recorded.get("data", "course")]
+        check_file(options.json, reads=read, keeps=files_of(options.folder))
     figures, text = score_files(options) if options.texts else score_folder(options)
     data = json.dumps(figures, ensure_ascii=False, indent=1) + "\n"
     if options.json and not printed:

@@ -137,7 +137,7 @@ def run(options: argparse.Namespace, quiet: bool = False) -> None:
     keep_freed_memory()
     with ExitStack() as stack:
         if options.json and not quiet:
-            check_file(options.json, reads=[options.data, *files_of(options.folder)])
+            check_file(options.json, reads=[options.data], keeps=files_of(options.folder))
         if options.folder and not quiet:
             stack.enter_context(only_user(options.folder))
             check_options(options.folder, vars(options))

@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> None:
             stream = sys.stdin.buffer if options.file == "-" else stack.enter_context(open(options.file, "rb"))
             source = blocks(stream, "the standard input" if options.file == "-" else options.file)
         if options.output:
-            check_file(options.output, "--output", reads=[options.file, *files_of(options.folder)])
+            check_file(options.output, "--output", [options.file], files_of(options.folder))
         target = stack.enter_context(written_whole(options.output)) if options.output else sys.stdout.buffer
         quiet = typed or (options.output is None and sys.stdout.isatty())  # two things on one screen
         bar = stack.enter_context(tqdm(unit=" lines", disable=True if quiet else None))

@@ -199,8 +199,8 @@ def _shuffles(f, x):
 EXERCISE = Exercise(
     title="Write a leak probe",
     task="Return True if some output of f moves by more than 1e-5 when a later token of x is edited, else False. x "
-    "and f(x) have the shape (batch, n, d). Some models begin with a layer norm, which removes whatever is added to "
-    "all features of a token alike.",
+    "and f(x) have the shape (batch, n, d). Some models begin with a layer norm, which removes what is added to all "
+    "features of a token alike.",
     reference=leaks,
     cases=_leak_cases,
     mistakes=(
