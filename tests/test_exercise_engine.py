@@ -434,6 +434,18 @@ def test_a_number_that_happens_to_be_an_input_is_not_called_one():
     assert check_exercise(puzzle, functools.partial(torch.mul, other=1)).diagnosis != "returns-input"
 
 
+def test_a_list_that_is_changed_is_not_told_to_clone():
+    def answer(numbers):
+        numbers.append(1)
+        return len(numbers)
+
+    puzzle = exercise(reference=lambda numbers: len(numbers) + 1, cases=lambda: [case([3, 4])])
+    result = check_exercise(puzzle, functools.partial(answer))  # without a source, so without a repair
+    assert result.diagnosis == "changes-input"
+    assert "`[*old, new]`" in result.message
+    assert "clone" not in result.message
+
+
 def test_what_changes_the_input_is_not_guessed():
     def answer(x):
         return x.__imul__(2)

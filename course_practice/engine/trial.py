@@ -19,6 +19,11 @@ from course_practice.repair import Repair, nearest_repair
 
 TIME_LIMIT = 10.0
 _ANSWERS: dict[tuple, Outcome] = {}
+_NEW_TENSOR = "Work on a copy (`.clone()`), or make a new tensor where you write into the given one."
+_NEW_LIST = (
+    "Work on a copy (`copy.deepcopy`), or make a new list where you change the given one: `[*old, new]` for `append`, "
+    "`sorted(old)` for `sort`."
+)
 _RANDOM = (
     "The same input gives another answer each time: something in your code draws random numbers, and they reach the "
     "answer."
@@ -131,7 +136,11 @@ class Trial:
         repair = self._repair([number], keeps_inputs=True)
         if repair is not None:
             return with_repair(self.exercise, found, repair, details)
-        advice = "Work on a copy (`.clone()`), or make a new tensor where you write into the given one."
+        given = self.cases[number]
+        written = [
+            given.args[int(name)] if name.isdigit() else given.kwargs[name] for name in self.outcomes[number].changed
+        ]
+        advice = _NEW_TENSOR if all(isinstance(value, torch.Tensor) for value in written) else _NEW_LIST
         return failed(self.exercise, Difference(found.kind, f"{found.sentence} {advice}"), details)
 
     def other_the_second_time(self) -> Result:
