@@ -1,9 +1,11 @@
 """What the commands share: options that are checked, one line for an error, exit codes, help whose examples work."""
 
 import argparse
+import json
 import os
 import shlex
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from unittest import mock
@@ -80,6 +82,7 @@ def stop(error):
         (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), 1, "add: expected enough memory, got less"),
         (MemoryError(), 1, "add: expected enough memory, got less"),
         (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(signal.SIGTERM), 143, ""),
     ],
 )
 def test_what_people_can_put_right_is_said_in_one_line(error, code, line, capsys):
@@ -194,6 +197,17 @@ def test_help_teaches(command):
         assert part in words
     assert all(action.help for action in parser._actions)
     assert max(map(len, parser.description.split("\n"))) <= 100
+
+
+def test_closed_streams_are_empty_ones(tmp_path):
+    (tmp_path / "text").write_text("a b c d\n")
+    score = f"{shlex.quote(sys.executable)} -m course_lib score text text --json figures.json"
+    for closed in (">&-", "<&-", "2>&-", "<&- >&- 2>&-"):
+        done = subprocess.run(["sh", "-c", f"{score} {closed}"], cwd=tmp_path, capture_output=True, check=True)
+        assert done.stderr == b""
+        assert json.loads((tmp_path / "figures.json").read_text())["bleu"]["score"] == pytest.approx(100)
+        assert (tmp_path / "text").read_text() == "a b c d\n"
+        (tmp_path / "figures.json").unlink()
 
 
 def test_ctrl_c_during_the_imports_shows_no_page_of_them(interruptible, monkeypatch):

@@ -1,6 +1,7 @@
 """The check engine: whatever a learner's code does, the notebook goes on and hears a plain sentence."""
 
 import functools
+import inspect
 import json
 import math
 import random
@@ -15,11 +16,12 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from course_lib.multi_head import MultiHeadAttention
 from course_practice.engine import Exercise, Mistake, case, check_exercise, sandbox
 from course_practice.engine.compare import as_tensor, brief, difference, pattern
 from course_practice.engine.explain import explain
 from course_practice.engine.sandbox import alarm_ready, run_safely
-from course_practice.engine.source import same_code, standalone_source, unfinished_line
+from course_practice.engine.source import runnable_source, same_code, standalone_source, unfinished_line
 from course_practice.exercises import check, kept_solution, progress_file, registry, show_solution
 
 
@@ -667,6 +669,25 @@ def test_class_is_kept_with_what_it_needs():
     scope = {}
     exec(standalone_source(Doubler), scope)
     assert scope["Doubler"]().double(3) == 6
+
+
+def test_solution_is_shown_with_what_is_not_known_where_it_is_shown():
+    shown = runnable_source(uses_helpers, known={"torch"})
+    assert shown.startswith("import numpy as np\n\n\nFACTOR = 2\n\n\ndef helper(x):")
+    scope = {"torch": torch}
+    exec(shown, scope)
+    assert torch.equal(scope["uses_helpers"](torch.ones(3)), torch.full((3,), 2.0))
+    names = {"torch", "np", "helper", "uses_helpers"}
+    assert runnable_source(uses_helpers, names) == inspect.getsource(uses_helpers).rstrip()
+
+
+def test_what_the_library_defines_is_imported_and_a_local_name_is_not():
+    shown = runnable_source(MultiHeadAttention, known={"nn", "Tensor", "Float", "Bool"}).split("\n\n\n")[0]
+    assert shown.splitlines() == [
+        "from course_lib.attention import scaled_dot_product_attention",
+        "from course_lib.multi_head import split_heads",
+        "from course_lib.multi_head import merge_heads",
+    ]
 
 
 def below(score):

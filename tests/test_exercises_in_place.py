@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from course_practice.engine import checking
 from course_practice.exercises import check, registry
 from tests.test_exercises_answers import ANSWERS
 
@@ -98,11 +99,42 @@ def cell_in(monkeypatch) -> Callable:
 @pytest.mark.parametrize("number", [0, 1], ids=["solution", "another way"])
 def test_shown_solution_passes_where_it_is_shown(exercise, number, cell_in):
     shown = cell_in(exercise, f"shown = show_solution({exercise!r})")
+    assert shown.sources[number] in str(shown)
+    assert "course_practice" not in shown.sources[number]  # the reader's own code does not stand on the answers
     result = check(exercise, cell_in(exercise, shown.sources[number]))
     assert result.passed, str(result)
 
 
 @pytest.mark.parametrize("answer", [answer for answer in ANSWERS if answer.kind == "Right"], ids=str)
-def test_right_answer_passes_in_its_notebook(answer, cell_in):
+def test_right_answer_passes_in_its_notebook(answer, cell_in, monkeypatch):
+    monkeypatch.setattr(checking, "_keepable", lambda *_: None)  # else each runs twice, as the shown solutions do
     result = check(answer.exercise, cell_in(answer.exercise, IMPORTED, answer.given, answer.code))
     assert result.passed, str(result)
+
+
+REGISTERED = "nn.ModuleList(EncoderLayer(d_model, n_heads, d_ff, norm_first=True) for _ in range(n_layers))"
+ONE = "EncoderLayer(d_model, n_heads, d_ff, norm_first=True)"
+
+
+@pytest.mark.parametrize(
+    ("right", "left", "question"),
+    [
+        (REGISTERED, f"[{ONE} for _ in range(n_layers)]", "Does an optimizer get the layers' parameters?"),
+        (REGISTERED, f"nn.ModuleList([{ONE}] * n_layers)", "How many different layers are in the list?"),
+        ("layer(x, real[:, None, None, :])", "layer(x)", "What would the pad probe say about the attention?"),
+        ("masked_mean(self.norm(x), real)", "self.norm(x).mean(dim=1)", "Over which tokens does the mean run?"),
+    ],
+)
+def test_partial_repair_of_the_encoder_is_counted_in_its_notebook(right, left, question, cell_in):
+    solution = cell_in("encoder.repair", "shown = show_solution('encoder.repair')").sources[0]
+    assert right in solution
+    result = check("encoder.repair", cell_in("encoder.repair", solution.replace(right, left)))
+    assert result.message.startswith("Three of four found: ")
+    assert question in result.message
+
+
+def test_names_of_computed_values_are_taken_and_constants_are_known():
+    names = places("encoder")["encoder.repair"]
+    assert isinstance(names["alone"], NotRun)
+    assert names["D_MODEL"] == 16
+    assert names["EncoderLayer"].__module__ == "notebook"

@@ -143,6 +143,9 @@ def test_blocks_are_the_lines_wherever_the_stream_is_cut(pieces, size):
     lines = data.removesuffix(b"\n").split(b"\n") if data else []
     found = list(blocks(Pieces(pieces), "a stream", size))
     assert [line for block in found for line in block] == [line.removesuffix(b"\r").decode() for line in lines]
+    old = [piece.replace(b"\r\n", b"\n").replace(b"\n", b"\r") for piece in pieces]
+    again = [line for block in blocks(Pieces(old), "a stream", size) for line in block]
+    assert again == [line for block in found for line in block]
     assert all(1 <= len(block) <= size for block in found)
 
 
@@ -230,6 +233,7 @@ def test_files_that_cannot_be_used_are_refused(folder, source, tmp_path, capsys)
     [
         ("--beam 2 --n-best 3", "expected --n-best of at most --beam, 2, got 3: raise --beam"),
         ("--beam 0", "expected a whole number from 1 to 1000, got '0'"),
+        ("--n-best 1001", "expected a whole number from 1 to 1000, got '1001'"),
         ("--threads 0", "expected a whole number from 1 to 256, got '0'"),
         ("--length-penalty nan", "expected a number at least -10 and at most 10, got 'nan'"),
     ],

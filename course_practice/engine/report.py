@@ -1,7 +1,7 @@
 """Results and solutions in two forms: text for terminals and comparisons, HTML for notebooks and the book."""
 
 import html
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from course_lib.markup import inline_html
@@ -61,10 +61,10 @@ class Solution:
     `known` are the names of the place where it is shown: what a solution needs beyond them stands above it.
     """
 
-    def __init__(self, exercise: Exercise, known: Iterable[str] = ()):
+    def __init__(self, exercise: Exercise, known: Collection[str] = ()):
         self.exercise = exercise
         shown = (exercise.reference, *exercise.alternatives[:1])
-        self.sources = [runnable_source(obj, set(known)) for obj in shown]
+        self.sources = [runnable_source(obj, known) for obj in shown]
 
     def __repr__(self) -> str:
         hints = [f"Hint {n}: {hint}" for n, hint in enumerate(self.exercise.hints, start=1)]

@@ -8,7 +8,7 @@ import linecache
 import math
 import sys
 import textwrap
-from collections.abc import Container
+from collections.abc import Collection
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -159,16 +159,13 @@ def _free_names(source: str) -> set[str]:
     return found
 
 
-def runnable_source(obj: Any, known: Container[str] = ()) -> str:
-    """A function's or class's source behind what it needs of its own module, where only the names in `known` are known.
+def runnable_source(obj: Any, known: Collection[str] = ()) -> str:
+    r"""The source of a function or class, below what it needs of its own module where only the names `known` exist.
 
     >>> from course_lib.layer_norm import Residual
-    >>> print(runnable_source(Residual, known={"Callable", "Float", "Tensor"})[:79])
+    >>> print(runnable_source(Residual, known={"Callable", "Float", "Tensor"}).split("\n\n")[0])
     from torch import nn
     from course_lib.layer_norm import LayerNorm
-    <BLANKLINE>
-    <BLANKLINE>
-    class Residual(nn.Module):
     """
     source, makers = source_of(obj).rstrip(), _makers(sys.modules[obj.__module__])
     needed, left = {obj.__name__}, [source]

@@ -4,6 +4,7 @@ import argparse
 import errno
 import math
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
@@ -21,6 +22,7 @@ exit codes
   1    a file, a folder or the data is not what was expected; one line says what to do
   2    an option is not what was expected
   130  stopped with Ctrl-C
+  143  stopped by the system (SIGTERM); `train` keeps what it has, as after Ctrl-C
   141  whoever read the output stopped reading, as `| head` does
 """
 
@@ -177,8 +179,8 @@ def run_command(prog: str, work: Callable[[], object], expected: tuple[type[Exce
         # Python flushes once more at its end: into nothing, lest it complains then.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except KeyboardInterrupt:
-        return 130
+    except KeyboardInterrupt as stop:
+        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
     except (ValueError, OSError, MemoryError, RuntimeError, *expected) as error:
         if isinstance(error, RuntimeError) and not isinstance(error, expected) and not _no_memory(error):
             raise
