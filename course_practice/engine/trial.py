@@ -81,7 +81,8 @@ class Trial:
         if repair is not None:
             return with_repair(self.exercise, found, repair, details)
         if len(self.cases) > 1:
-            count = f"({len(self.differences)} of {len(self.cases)} cases are wrong.)"
+            are = "is" if len(self.differences) == 1 else "are"
+            count = f"({len(self.differences)} of {len(self.cases)} cases {are} wrong.)"
             found = Difference(found.kind, f"{found.sentence} {count}")
         return failed(self.exercise, found, details)
 

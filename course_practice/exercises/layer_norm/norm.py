@@ -91,6 +91,16 @@ def _no_keepdim(x, gain, bias, eps=1e-5):
     return gain * (x - x.mean(dim=-1)) / (x.var(dim=-1, correction=0) + eps).sqrt() + bias
 
 
+def _no_keepdim_and_unbiased(x, gain, bias, eps=1e-5):
+    return gain * (x - x.mean(dim=-1)) / (x.var(dim=-1) + eps).sqrt() + bias
+
+
+def _no_keepdim_by_hand(x, gain, bias, eps=1e-5):
+    mean = x.mean(dim=-1)
+    variance = (x - mean).square().mean(dim=-1)
+    return gain * (x - mean) / (variance + eps).sqrt() + bias
+
+
 def _by_length_alone(x, gain, bias, eps=1e-5):
     return gain * x / (x.square().sum(dim=-1, keepdim=True) + eps).sqrt() + bias
 
@@ -198,6 +208,18 @@ EXERCISE = Exercise(
             _no_keepdim,
             "Mean and variance have lost their last axis, (…), so they do not line up with the tokens of x, "
             "(…, d_model). Keep it with a 1: `keepdim=True`.",
+        ),
+        Mistake(
+            "no-keepdim-and-unbiased",
+            _no_keepdim_and_unbiased,
+            "Two things. Mean and variance have lost their last axis: keep it with a 1, `keepdim=True`, so that they "
+            "line up with the tokens of x, (…, d_model). And your variance divides by d − 1 (write `unbiased=False`).",
+        ),
+        Mistake(
+            "no-keepdim-for-the-mean-first",
+            _no_keepdim_by_hand,
+            "The mean has lost its last axis, (…), so it does not line up with the tokens of x, (…, d_model). Keep it "
+            "with a 1, `keepdim=True`, and do so for the variance as well.",
         ),
         Mistake(
             "length-one",

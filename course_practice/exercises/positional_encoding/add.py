@@ -70,6 +70,12 @@ EXERCISE = Exercise(
             "positions?",
         ),
         Mistake(
+            "as-many-rows-as-sentences",
+            _of(lambda x, table, offset: table[offset : offset + len(x)]),
+            "You take as many rows as there are *sentences*: the first axis of x is the batch. Each token needs a row, "
+            "so there must be `x.shape[1]` of them.",
+        ),
+        Mistake(
             "offset-ignored",
             _of(lambda x, table, offset: table[: x.shape[1]]),
             "You always add the first rows. With an offset, the first token stands at position `offset`.",

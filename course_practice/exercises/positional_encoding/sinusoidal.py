@@ -61,6 +61,11 @@ def _halves(n_positions, d_model):
     return torch.cat([angle.sin(), angle[:, : d_model // 2].cos()], dim=1).float()
 
 
+def _halves_too_wide(n_positions, d_model):
+    angle = places(n_positions) * speeds(d_model)
+    return torch.cat([angle.sin(), angle.cos()], dim=1).float()
+
+
 def _by_channel(exponent):
     def table(n_positions, d_model):
         channel = torch.arange(d_model, dtype=torch.float64)
@@ -155,6 +160,12 @@ EXERCISE = Exercise(
             _halves,
             "Valid in other programs, which put all sines on the left and all cosines on the right. A model can be "
             "trained with either, but not with one and used with the other. Here they alternate.",
+        ),
+        Mistake(
+            "halves-and-one-column-too-many",
+            _halves_too_wide,
+            "Two things. You put all sines on the left and all cosines on the right, which is valid in other programs; "
+            "here they alternate. And with an odd width you have one column too many: cut the last cosine.",
         ),
         Mistake(
             "channel-for-pair",
