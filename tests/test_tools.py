@@ -10,6 +10,7 @@ from pathlib import Path
 import matplotlib as mpl
 import nbformat
 import pytest
+import yaml
 
 from tools import address, book, bundle, cells, colab, environment, stages, sync, template
 from tools.cost import measured, with_rows
@@ -303,7 +304,7 @@ def test_summary_counts_and_fails(capsys):
 
 def test_all_stages_run_even_when_an_early_one_fails(monkeypatch, capsys):
     class Stages:
-        def __init__(self, folder, notebooks):
+        def __init__(self, folder, notebooks, since):
             self.all = {"lint": lambda: stages.Outcome(0, 1), "unit": lambda: stages.Outcome(5, 0)}
 
     monkeypatch.setattr(stages, "Stages", Stages)
@@ -329,6 +330,79 @@ def test_stage_counts_what_failed_and_what_never_ran(tmp_path, monkeypatch, caps
     (tmp_path / "empty").mkdir()
     assert one.pytest(str(tmp_path / "empty")).failed == 1
     assert one.commands(["json.tool", "--help"], ["json.tool", str(tmp_path / "none")]) == stages.Outcome(1, 1)
+
+
+def test_workflow_runs_every_stage_once(tmp_path):
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8"))
+    parts = workflow["jobs"]["test"]["strategy"]["matrix"]["stages"]
+    assert len(parts) == 4
+    assert sorted(" ".join(parts).split()) == sorted(stages.Stages(tmp_path, []).all)
+
+
+def test_notebooks_start_longest_first(tmp_path):
+    costs = {name: cost["seconds"] for name, cost in measured().items()}
+    order = [Path(path).stem for path in stages.Stages(tmp_path, []).notebooks]
+    assert order == sorted(costs, key=costs.get, reverse=True)
+    assert stages.longest_first(["chapters/05_masks.ipynb", "new.ipynb"])[0] == "new.ipynb"
+
+
+@pytest.mark.parametrize(
+    ("paths", "subjects"),
+    [
+        (["README.md", "book/results.md", ".github/workflows/test.yml", "course_lib/figures/figure.css"], set()),
+        (["chapters/05_masks.ipynb", "book/pitfalls/16_bleu.yml"], {"masks", "bleu"}),
+        (["course_lib/modern/rope.py", "course_lib/bpe.py", "tests/test_cost.py"], {"modern", "bpe", "cost"}),
+        (["course_practice/exercises/multi_head/mha.py"], {"multi_head"}),
+        (["tests/answers/decoder/layer.md"], {"decoder"}),
+        (["course_practice/engine/checking.py"], stages.SUBJECTS),
+        (["chapters/05_masks.ipynb", "tests/test_exercises.py"], stages.SUBJECTS),
+        (["constraints.txt"], stages.SUBJECTS),
+        ([], set()),
+    ],
+)
+def test_a_change_touches_the_subjects_whose_files_it_changes(paths, subjects):
+    assert stages.touched(paths) == subjects
+
+
+def test_exercises_of_touched_subjects_are_picked_by_their_names(tmp_path, monkeypatch, capsys):
+    ran = []
+    one = stages.Stages(tmp_path, [], since="f" * 40)
+    monkeypatch.setattr(one, "pytest", lambda *arguments: ran.append(arguments) or stages.Outcome(1, 0))
+    files = tuple(one.files["exercises"])
+    for paths, expected in {
+        ("course_lib/masks.py", "tests/test_bleu.py"): [(*files, "-k", "[bleu. or [masks.")],
+        ("README.md",): [],
+        ("pyproject.toml",): [files],
+    }.items():
+        monkeypatch.setattr(stages, "changed", lambda since, paths=paths: list(paths))
+        one.exercises()
+        assert ran == expected
+        ran.clear()
+    said = "exercises that changed since ffffffffffff: "
+    assert capsys.readouterr().out == f"{said}bleu, masks\n{said}none\n"
+
+
+def test_changes_are_those_since_the_branch_was_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(stages, "ROOT", tmp_path)
+
+    def git(*arguments):
+        named = ["-c", "user.name=me", "-c", "user.email=me@here"]
+        done = subprocess.run(["git", *named, *arguments], cwd=tmp_path, check=True, text=True, stdout=subprocess.PIPE)
+        return done.stdout.strip()
+
+    def commit(name):
+        (tmp_path / name).write_text("text", encoding="utf-8")
+        git("add", "."), git("commit", "-q", "-m", name)
+
+    git("init", "-q", "-b", "main")
+    commit("old")
+    git("checkout", "-q", "-b", "mine")
+    commit("mine")
+    git("checkout", "-q", "main")
+    commit("theirs")
+    git("checkout", "-q", "mine")
+    (tmp_path / "old").write_text("not committed", encoding="utf-8")
+    assert stages.changed("main") == ["mine", "old"]
 
 
 def test_every_test_file_belongs_to_one_stage(tmp_path):
