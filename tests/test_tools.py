@@ -1,5 +1,6 @@
 """The tools do what they say: normal form, running and storing, the text form, copying, the address, the summary."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ import nbformat
 import pytest
 import yaml
 
-from tools import address, book, bundle, cells, colab, environment, stages, sync, template
+from tools import address, book, bundle, cells, colab, cost, environment, notebooks, stages, sync, template
 from tools.cost import measured, with_rows
 from tools.environment import ROOT
 from tools.form import ANSI, normal_form, read, text_of
@@ -47,6 +48,22 @@ def test_text_form_and_back():
     assert cells.from_text(cells.to_text(nb)) == nb
     with pytest.raises(ValueError, match="line 1: expected a line like '%% markdown title' first, got 'x = 1'"):
         cells.from_text("x = 1")
+
+
+def test_packing_keeps_the_outputs_of_cells_that_did_not_change(tmp_path):
+    path, text = tmp_path / "a.ipynb", tmp_path / "a.txt"
+    first = "%% code one\n1\n\n%% code two\n2\n\n%% code three\n3\n\n%% markdown four\n4\n"
+    text.write_text(first, encoding="utf-8")
+    assert cells.main("pack", str(text), str(path)) == 0
+    nb = read(path)
+    for cell in nb.cells[:3]:
+        cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=f"of {cell.id}\n")]
+    path.write_text(text_of(nb), encoding="utf-8")
+    moved = first.replace("two", "new").replace("%% code three\n3", "%% code three my-tag\n3\n\n%% code one-more\n33")
+    text.write_text(moved.replace("one\n1", "one\n1 + 1"), encoding="utf-8")
+    assert cells.main("pack", str(text), str(path)) == 0
+    kept = {cell.id: [output.text for output in cell.outputs] for cell in read(path).cells if "outputs" in cell}
+    assert kept == {"one": [], "new": [], "three": ["of three\n"], "one-more": []}
 
 
 def test_normal_form_gives_readable_ids_and_keeps_given_ones():
@@ -154,6 +171,28 @@ def test_computed_rows_stand_below_what_one_needs_first():
         assert nb.cells[0].source == table.format(rows)
     nb.cells += [nbformat.v4.new_code_cell("x") for _ in range(13)]  # four minutes and 20 s more
     assert "| It takes you | 15 minutes" in with_rows(nb, {"seconds": 1, "memory_mb": 4, "cores": 2}).cells[0].source
+
+
+def test_times_are_stored_only_when_asked_and_for_a_new_chapter(tmp_path, monkeypatch):
+    """An author's busy machine leaves the opening tables as they are."""
+    results, path = tmp_path / "chapters.json", tmp_path / "05_masks.ipynb"
+    monkeypatch.setattr(notebooks, "CHAPTERS", tmp_path)
+    monkeypatch.setattr(notebooks, "RESULTS", results)
+    monkeypatch.setattr(cost, "RESULTS", results)
+    path.write_text(text_of(notebook()), encoding="utf-8")
+
+    def stored(seconds, **options):
+        took = {"seconds": seconds, "memory_mb": 400, "cores": 2}
+        monkeypatch.setattr(notebooks, "run", lambda path: (read(path), took))
+        assert notebooks.store(path, **options) == took
+        table = read(path).cells[0].source
+        return json.loads(results.read_text(encoding="utf-8"))["05_masks"]["seconds"], table
+
+    assert stored(3)[0] == 3
+    assert "under 5 seconds" in stored(50)[1]
+    assert stored(50)[0] == 3
+    assert stored(50, times=True)[0] == 50
+    assert "under 60 seconds" in stored(3)[1]
 
 
 def test_failing_cell_is_named_and_nothing_is_stored(tmp_path):
