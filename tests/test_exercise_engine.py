@@ -298,6 +298,21 @@ def test_an_alarm_that_comes_late_reaches_nobody():
         signal.raise_signal(signal.SIGALRM)
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no alarms on Windows")
+def test_an_import_is_not_cut_off_and_the_time_begins_anew(tmp_path, monkeypatch):
+    (tmp_path / "loads_slowly.py").write_text("import time\ntime.sleep(0.8)\nready = True\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def answer(rest):
+        import loads_slowly
+
+        time.sleep(rest)
+        return loads_slowly.ready
+
+    assert run_safely(answer, (0.0,), {}, time.monotonic() + 0.6).value
+    assert run_safely(answer, (5.0,), {}, time.monotonic() + 0.6).out_of_time
+
+
 def test_an_answer_too_slow_to_be_asked_twice_passes():
     calls = []
 

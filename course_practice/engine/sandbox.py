@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,7 @@ def _has_alarm() -> bool:
 
 
 _READY: list[bool] = []
-_WATCHED: list[bool] = []  # holds something while a time limit runs
+_WATCHED: list[float] = []  # holds the time limit, while one runs
 
 
 @contextlib.contextmanager
@@ -192,14 +193,23 @@ def alarm_ready() -> Iterator[None]:
 def _raise_out_of_time(signum: int, frame: Any) -> None:
     # What is raised while Python clears away dead objects reaches nobody; the alarm comes again soon. And an alarm
     # that went off at the last moment may arrive when nobody waits for it any more.
-    if _WATCHED and (frame is None or not frame.f_code.co_filename.endswith(("weakref.py", "_weakrefset.py"))):
+    if _WATCHED and _is_importing(frame):
+        signal.setitimer(signal.ITIMER_REAL, _WATCHED[-1], 0.5)
+    elif _WATCHED and (frame is None or not frame.f_code.co_filename.endswith(("weakref.py", "_weakrefset.py"))):
         raise OutOfTime
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    """Libraries load parts of themselves when first used; cut off, they would stay broken until Python is restarted."""
+    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
+        frame = frame.f_back
+    return frame is not None
 
 
 @contextlib.contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
     with alarm_ready():
-        _WATCHED.append(True)
+        _WATCHED.append(seconds)
         signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
         try:
             yield
