@@ -19,7 +19,7 @@ _ALIKE = 0.8  # how much of a statement must be the same, names of variables asi
 
 
 def at_once(mistakes: tuple[Mistake, ...], most: int = 2) -> Iterator[Mistake]:
-    """Two mistakes at once (in a bug hunt, up to `most`), where their changes touch different lines of one right answer.
+    """Two mistakes at once (or up to `most`), where their changes touch different lines of the same right answer.
 
     Selections of bugs (`left-…`) are such already: of them only a single bug is taken, with something else beside it.
     """
