@@ -225,8 +225,8 @@ EXERCISE = Exercise(
         Mistake(
             "stops-at-the-first-end",
             _first_end,
-            "Three of the four are repaired. Still open: you stop at the first end. An open beam may still lead to a better "
-            "sentence, so go on to `max_len`.",
+            "Three of the four are repaired. Still open: you stop at the first end. An open beam may still lead to a "
+            "better sentence, so go on to `max_len`.",
         ),
         Mistake(
             "beam-shrinks",
@@ -243,8 +243,8 @@ EXERCISE = Exercise(
         Mistake(
             "stops-one-later",
             _repaired(enough=lambda pool, k: len(pool) > k),
-            "Three of the four are repaired. Still open: even more than `k` ends prove nothing while an open beam may still "
-            "win.",
+            "Three of the four are repaired. Still open: even more than `k` ends prove nothing while an open beam may "
+            "still win.",
         ),
         Mistake(
             "end-kept",

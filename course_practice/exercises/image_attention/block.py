@@ -214,6 +214,12 @@ EXERCISE = Exercise(
             "two axes, and split the pixels into height and width.",
         ),
         Mistake(
+            "no-way-back",
+            attend(back=lambda tokens, x: tokens),
+            "You add tokens, (batch, height · width, channels), to the image, (batch, channels, height, width). Make "
+            "an image of them first: exchange the last two axes, and split the pixels into height and width.",
+        ),
+        Mistake(
             "wrong-sign",
             attend(project=lambda t, w_q, w_k, w_v: (*keys(t, w_q, w_k, w_v)[:2], -(t @ w_v))),
             "What attention adds comes out with the wrong sign.",

@@ -63,6 +63,12 @@ def _flat_bands(height, width, radius):
     return torch.stack([(apart - step * width).abs() <= radius for step in range(radius + 1)]).any(dim=0)
 
 
+def _flat_differences(height, width, radius):
+    pixels = torch.arange(height * width)
+    apart = (pixels[:, None] - pixels).abs()
+    return (apart // width <= radius) & (apart % width <= radius)
+
+
 def _one_side(sign):
     """Differences without `abs`: all rows and columns on the other side count as near."""
 
@@ -133,6 +139,12 @@ EXERCISE = Exercise(
             _flat_bands,
             "Your mask wraps around: the first pixel of a row takes the last one of a row above for a neighbor. "
             "Compare rows with rows and columns with columns.",
+        ),
+        Mistake(
+            "row-and-column-of-the-difference",
+            _flat_differences,
+            "You subtract the numbers of two pixels and take row and column of the *difference*. The end of a row runs "
+            "on into the next one, so numbers that are near may be far apart. Find row and column of each pixel first.",
         ),
         Mistake(
             "sum-of-distances",
