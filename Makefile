@@ -4,6 +4,8 @@ NOTEBOOKS ?=
 VERSIONS  ?= installed
 URL       ?=
 WORKS     ?=
+STAGES    ?=
+SINCE     ?=
 
 VENV  := .venv
 READY := $(VENV)/.ready
@@ -18,8 +20,8 @@ help:  ## list the targets
 book: $(READY)  ## build the book from the stored outputs, and print where it is
 	@$(RUN) -m tools.book
 
-test: $(READY)  ## everything a change must pass: lint, gates, tests, every notebook re-run, the book, the browser
-	@$(RUN) -m tools.stages
+test: $(READY)  ## everything a change must pass (STAGES="lint gates unit exercises notebooks book browser": only these)
+	@$(RUN) -m tools.stages $(addprefix --only ,$(STAGES)) $(addprefix --since ,$(SINCE))
 
 lab: $(READY)  ## open the chapters in JupyterLab
 	@$(RUN) -m jupyterlab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/chapters

@@ -12,6 +12,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 import pytest
+import torch._dynamo  # noqa: F401 (loaded at the first look at operations, which takes long on a busy machine)
 
 from course_practice.engine import checking
 from course_practice.exercises import check, registry

@@ -2,7 +2,7 @@
 
 import re
 
-from course_practice.engine.compare import safe_text
+from course_practice.engine.plain import safe_text
 from course_practice.engine.sandbox import MEMORY_LIMIT, is_out_of_memory
 
 _EXPLANATIONS = [
@@ -135,8 +135,9 @@ def explain(error: BaseException) -> str:
             f"It wants more than {limit} GiB of memory, and the inputs are small: print the shapes, and look for a "
             "loop in which something grows and grows."
         )
+    words = safe_text(str, error)
     for expression, sentence in _EXPLANATIONS:
-        if found := re.search(expression, safe_text(str, error)):
+        if found := re.search(expression, words):
             said = sentence.format(*found.groups())
             return said[0].upper() + said[1:]
     return ""

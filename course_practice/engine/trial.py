@@ -1,6 +1,8 @@
 """What came out of all cases of an exercise, and what there is to say about it."""
 
-import time
+import contextlib
+import functools
+import importlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -9,9 +11,11 @@ import torch
 
 from course_practice.engine.answers import canonical, difference_in, run, same_outcome
 from course_practice.engine.changes import Change
-from course_practice.engine.compare import Difference, as_tensor, brief, difference, pattern, safe_text
+from course_practice.engine.clock import Limit
+from course_practice.engine.compare import Difference, as_tensor, brief, difference, pattern
 from course_practice.engine.model import Case, Convention, Exercise, Mistake
 from course_practice.engine.naming import authors_lines, guilty_lines, pairs
+from course_practice.engine.plain import safe_text
 from course_practice.engine.report import Result
 from course_practice.engine.sandbox import Outcome, learner_line
 from course_practice.engine.source import file_of
@@ -84,10 +88,10 @@ class Trial:
 
     def _pair(self) -> Mistake | None:
         """Two known mistakes at once that answer as the learner does; the smallest wrong case is asked first."""
-        first, deadline = next(iter(self.differences)), time.monotonic() + TIME_LIMIT
+        first, limit = next(iter(self.differences)), Limit(TIME_LIMIT)
         numbers = [first, *(n for n in range(len(self.cases)) if n != first)]
         for mistake in pairs(self.exercise.mistakes):
-            answers = (run(self.exercise, mistake.implementation, self.cases[n], deadline) for n in numbers)
+            answers = (run(self.exercise, mistake.implementation, self.cases[n], limit) for n in numbers)
             if all(same_outcome(self.exercise, a, self.outcomes[n]) for a, n in zip(answers, numbers, strict=True)):
                 return mistake
         return None
@@ -103,15 +107,15 @@ class Trial:
 
     def is_like(self, mistake: Mistake) -> bool:
         """Does the learner's object do on every case what this wrong implementation does?"""
-        deadline = time.monotonic() + TIME_LIMIT
-        theirs = (self._answer_of(mistake, number, deadline) for number in range(len(self.cases)))
+        limit = Limit(TIME_LIMIT)
+        theirs = (self._answer_of(mistake, number, limit) for number in range(len(self.cases)))
         return all(same_outcome(self.exercise, a, b) for a, b in zip(theirs, self.outcomes, strict=True))
 
-    def _answer_of(self, mistake: Mistake, number: int, deadline: float) -> Outcome:
+    def _answer_of(self, mistake: Mistake, number: int, limit: Limit) -> Outcome:
         """What a known mistake answers to a case; it runs once, since the cases are the same at every check."""
         key = (self.exercise.cases, self.exercise.call, mistake.implementation, number)
         if key not in _ANSWERS:
-            outcome = run(self.exercise, mistake.implementation, self.cases[number], deadline)
+            outcome = run(self.exercise, mistake.implementation, self.cases[number], limit)
             if outcome.out_of_time:
                 return outcome
             _ANSWERS[key] = outcome
@@ -119,8 +123,8 @@ class Trial:
 
     def is_random(self, number: int) -> bool:
         """Does the answer to a case depend on the state of the random numbers, and on nothing else?"""
-        deadline = time.monotonic() + TIME_LIMIT
-        a, b, c = (run(self.exercise, self.obj, self.cases[number], deadline, seed).value for seed in (1, 2, 1))
+        limit = Limit(TIME_LIMIT)
+        a, b, c = (run(self.exercise, self.obj, self.cases[number], limit, seed).value for seed in (1, 2, 1))
         return _other_numbers(a, b) and not _other_numbers(a, c)
 
     def changed_input(self) -> Result:
@@ -156,9 +160,9 @@ class Trial:
         """The answer is right, but made in a way that the exercise excludes."""
         for given in self.cases if self.exercise.excluded else ():
             asked, where = replace(self.exercise, call=self.exercise.excluded), input_of(self.exercise, given)
-            outcome = run(asked, self.obj, given, time.monotonic() + time_limit)
+            outcome = run(asked, self.obj, given, Limit(time_limit))
             if outcome.out_of_time:  # the first look of a busy machine also loads what it looks with
-                outcome = run(asked, self.obj, given, time.monotonic() + time_limit)
+                outcome = run(asked, self.obj, given, Limit(time_limit))
             if outcome.out_of_time:
                 sentence = f"The answer is right, but a second look at how it is made took over {time_limit:g} seconds."
                 return failed(self.exercise, Difference("too-slow", sentence + " Run the cell again."), where)
@@ -169,6 +173,7 @@ class Trial:
         return None
 
     def _repair(self, wrong: list[int], error_line: int | None = None, **options: Any) -> Repair | None:
+        _load_what_pytorch_loads_late()
         return nearest_repair(self.exercise, self.obj, self.cases, self.expected, wrong, error_line, **options)
 
     def _pattern(self) -> Difference | None:
@@ -192,6 +197,13 @@ class Trial:
 
 def _kind(mistake: Mistake) -> str:
     return "convention" if isinstance(mistake, Convention) else "failed"
+
+
+@functools.cache
+def _load_what_pytorch_loads_late() -> None:
+    """Half a second, once: the search has short limits, which an import would go beyond."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module("torch.fx.experimental.symbolic_shapes")  # nn.MultiheadAttention looks at masks with it
 
 
 def _other_numbers(a: Any, b: Any) -> bool:
