@@ -10,9 +10,11 @@ from typing import Any
 import torch
 
 from course_practice.engine.answers import canonical, difference_in, run, same_outcome
+from course_practice.engine.changes import Change
 from course_practice.engine.clock import Limit
 from course_practice.engine.compare import Difference, as_tensor, brief, difference, pattern
 from course_practice.engine.model import Case, Convention, Exercise, Mistake
+from course_practice.engine.naming import authors_lines, guilty_lines, pairs
 from course_practice.engine.report import Result
 from course_practice.engine.sandbox import Outcome, learner_line
 from course_practice.engine.source import file_of
@@ -20,6 +22,11 @@ from course_practice.repair import Repair, nearest_repair
 
 TIME_LIMIT = 10.0
 _ANSWERS: dict[tuple, Outcome] = {}
+_NEW_TENSOR = "Work on a copy (`.clone()`), or make a new tensor where you write into the given one."
+_NEW_LIST = (
+    "Work on a copy (`copy.deepcopy`), or make a new list where you change the given one: `[*old, new]` for `append`, "
+    "`sorted(old)` for `sort`."
+)
 _RANDOM = (
     "The same input gives another answer each time: something in your code draws random numbers, and they reach the "
     "answer."
@@ -56,10 +63,9 @@ class Trial:
         return any(is_not_a_tensor(want, o.value) for want, o in zip(self.expected, self.outcomes, strict=True))
 
     def wrong_answer(self) -> Result:
-        """A known mistake, else the nearest repair, else what all wrong cases share, else the first of them."""
-        for mistake in self.exercise.mistakes:
-            if self.is_like(mistake):
-                return self._named(mistake)
+        """A known mistake or two at once, else the nearest repair, else what all wrong cases share, else the first."""
+        if mistake := next(filter(self.is_like, self.exercise.mistakes), None) or self._pair():
+            return self._named(mistake)
         first, found = next(iter(self.differences.items()))
         given, outcome = self.cases[first], self.outcomes[first]
         details = self._details(given, outcome)
@@ -74,16 +80,29 @@ class Trial:
         if repair is not None:
             return with_repair(self.exercise, found, repair, details)
         if len(self.cases) > 1:
-            count = f"({len(self.differences)} of {len(self.cases)} cases are wrong.)"
+            are = "is" if len(self.differences) == 1 else "are"
+            count = f"({len(self.differences)} of {len(self.cases)} cases {are} wrong.)"
             found = Difference(found.kind, f"{found.sentence} {count}")
         return failed(self.exercise, found, details)
 
+    def _pair(self) -> Mistake | None:
+        """Two known mistakes at once that answer as the learner does; the smallest wrong case is asked first."""
+        first, limit = next(iter(self.differences)), Limit(TIME_LIMIT)
+        numbers = [first, *(n for n in range(len(self.cases)) if n != first)]
+        for mistake in pairs(self.exercise.mistakes):
+            answers = (run(self.exercise, mistake.implementation, self.cases[n], limit) for n in numbers)
+            if all(same_outcome(self.exercise, a, self.outcomes[n]) for a, n in zip(answers, numbers, strict=True)):
+                return mistake
+        return None
+
     def _named(self, mistake: Mistake) -> Result:
-        """A known mistake, and the line, where it takes one simple change to be right and the mistake points at it."""
-        kind = "convention" if isinstance(mistake, Convention) else "failed"
-        result = failed(self.exercise, Difference(mistake.name, mistake.message), kind=kind)
-        repair = self._repair(list(self.differences), simple=True) if mistake.points else None
-        return replace(result, **located(result, repair)) if repair else result
+        """A known mistake, the learner's lines that it is about where they are clear, and how a right answer has it."""
+        result = failed(self.exercise, Difference(mistake.name, mistake.message), kind=_kind(mistake))
+        if not isinstance(mistake.wrong, Change):
+            return result
+        lines, hint = guilty_lines(mistake.wrong, self.obj), authors_lines(mistake.wrong)
+        quotes = tuple((f"Line {line}", text) for line, text in lines.items())
+        return replace(result, lines=tuple(lines), details=quotes, hints=(*result.hints, *([hint] if hint else [])))
 
     def is_like(self, mistake: Mistake) -> bool:
         """Does the learner's object do on every case what this wrong implementation does?"""
@@ -121,7 +140,11 @@ class Trial:
         repair = self._repair([number], keeps_inputs=True)
         if repair is not None:
             return with_repair(self.exercise, found, repair, details)
-        advice = "Work on a copy (`.clone()`), or make a new tensor where you write into the given one."
+        given = self.cases[number]
+        written = [
+            given.args[int(name)] if name.isdigit() else given.kwargs[name] for name in self.outcomes[number].changed
+        ]
+        advice = _NEW_TENSOR if all(isinstance(value, torch.Tensor) for value in written) else _NEW_LIST
         return failed(self.exercise, Difference(found.kind, f"{found.sentence} {advice}"), details)
 
     def other_the_second_time(self) -> Result:
@@ -145,7 +168,7 @@ class Trial:
             if outcome.error is not None:
                 return failed(self.exercise, difference_in(self.exercise, "", outcome), where)
             if mistake := next((mistake for mistake in self.exercise.mistakes if mistake.name == outcome.value), None):
-                return failed(self.exercise, Difference(mistake.name, mistake.message), where, kind="convention")
+                return failed(self.exercise, Difference(mistake.name, mistake.message), where, kind=_kind(mistake))
         return None
 
     def _repair(self, wrong: list[int], error_line: int | None = None, **options: Any) -> Repair | None:
@@ -169,6 +192,10 @@ class Trial:
             found += (("Error", said.splitlines()[0]),)
         found += input_of(self.exercise, given)
         return (*found, ("Printed by your code", _first_lines(outcome.printed))) if outcome.printed else found
+
+
+def _kind(mistake: Mistake) -> str:
+    return "convention" if isinstance(mistake, Convention) else "failed"
 
 
 @functools.cache
