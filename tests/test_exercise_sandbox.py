@@ -252,6 +252,7 @@ def test_nothing_stays_behind(leaves):
         leaves()
         return y
 
+    judge(partial(lambda x: x))  # loads what is loaded at the first wrong answer
     before = _reads()
     result = judge(partial(answer))  # without source, so without a repair
     after = _reads()
@@ -316,11 +317,11 @@ class LoopsWhenShown:
 
 
 class EndlessList(list):
-    """Its items never end, and it has as many as one likes."""
+    """Its items never come, and it has as many as one likes."""
 
     def __iter__(self):
         while True:
-            yield 1
+            pass
 
     def __len__(self):
         return 3
@@ -379,7 +380,7 @@ STRANGE = {
 @pytest.mark.filterwarnings("ignore::UserWarning")  # PyTorch's, about its prototypes
 @pytest.mark.parametrize("strange", STRANGE.values(), ids=STRANGE.keys())
 def test_no_answer_makes_the_check_raise(strange, monkeypatch):
-    monkeypatch.setattr(plain, "MOMENT", 0.1)
+    monkeypatch.setattr(plain, "MOMENT", 0.05)
     answers = {
         "masks.causal": lambda n: strange(torch.ones(n, n).tril()),
         "masks.softmax": lambda scores, mask: strange(scores),
@@ -389,7 +390,7 @@ def test_no_answer_makes_the_check_raise(strange, monkeypatch):
     }
     assert not judge(partial(strange)).passed
     for name, answer in answers.items():  # without source, so without a repair
-        assert not check(name, partial(answer)).passed
+        assert not check(name, partial(answer), time_limit=0.5).passed
 
 
 def test_an_unusual_type_is_told_with_what_was_expected():
@@ -410,3 +411,76 @@ def test_a_harmful_object_in_place_of_the_function_is_refused(monkeypatch):
     monkeypatch.setattr(plain, "MOMENT", 0.1)
     for strange in (LoopsWhenShown(), EndlessList(), Impostor(), torch.ones(2).as_subclass(RaisingTensor)):
         assert judge(strange).diagnosis == "not-a-function"
+
+
+# Progress and kept sources
+
+
+ENTRY = '{"toy.double": {"attempts": 2, "passed": true, "diagnoses": {}%s}}'
+
+
+def folder_of_progress():
+    folder = progress.progress_file().parent
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def test_every_damaged_file_is_set_aside_under_a_name_of_its_own():
+    folder = folder_of_progress()
+    for content in ("first", "second", "third"):
+        progress.progress_file().write_text(content)
+        assert progress.load() == {}
+    kept = [(folder / f"progress.damaged{number}.json").read_text() for number in ("", 2, 3)]
+    assert kept == ["first", "second", "third"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[" * 100_000,
+        '{"toy.double": ' * 990 + "1" + "}" * 990,
+        "1" * 5_000,
+        ENTRY % (', "mood": ' + "1" * 5_000),
+        ENTRY % r', "mood": "\ud800"',
+        ENTRY.replace("2", "9" * 4_300) % "",
+        ENTRY.replace("2", "-1") % "",
+    ],
+    ids=["brackets", "deep", "digits", "digits inside", "half a character", "many attempts", "fewer than none"],
+)
+def test_progress_of_any_shape_is_set_aside(content):
+    folder = folder_of_progress()
+    progress.progress_file().write_text(content)
+    assert judge(double).passed
+    assert progress.load()["toy.double"]["attempts"] == 1
+    assert (folder / "progress.damaged.json").read_text() == content
+
+
+def test_progress_that_notepad_has_saved_is_read(capsys):
+    folder_of_progress()
+    progress.progress_file().write_text(ENTRY % "", encoding="utf-8-sig")
+    judge(double)
+    assert progress.load()["toy.double"]["attempts"] == 3
+    assert capsys.readouterr().out == ""
+
+
+@UNIX
+@pytest.mark.parametrize("content", [ENTRY % "", "damaged"])
+def test_progress_that_is_a_link_stays_one(content, tmp_path):
+    folder_of_progress()
+    (tmp_path / "synced").mkdir()
+    target = tmp_path / "synced" / "mine.json"
+    target.write_text(content)
+    progress.progress_file().symlink_to(target)
+    judge(double)
+    assert progress.progress_file().is_symlink()
+    assert json.loads(target.read_text())["toy.double"]["attempts"] == (1 if content == "damaged" else 3)
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [("while True: pass", TimeoutError), ("raise SystemExit", RuntimeError), ("1 / 0", ZeroDivisionError)],
+)
+def test_kept_source_that_does_not_end_well_is_an_error(source, error, monkeypatch):
+    monkeypatch.setattr(progress, "TIME_LIMIT", 0.2)
+    with pytest.raises(error):
+        progress.rebuild(source)

@@ -10,7 +10,6 @@ from course_practice.engine.clock import Limit
 from course_practice.engine.compare import Difference, as_tensor, difference
 from course_practice.engine.explain import explain
 from course_practice.engine.model import Case, Exercise
-from course_practice.engine.plain import safe_text
 from course_practice.engine.sandbox import Outcome, run_safely
 
 
@@ -28,7 +27,7 @@ def run(exercise: Exercise, obj: Any, given: Case, limit: Limit, seed: int | Non
 def difference_in(exercise: Exercise, expected: Any, outcome: Outcome) -> Difference | None:
     """Why an outcome is not the expected one, or None where it is right."""
     if outcome.error is not None:
-        return Difference("raised", f"It stopped with an error. {explain(outcome.error)}".strip())
+        return Difference("raised", f"It stopped with an error. {explain(outcome.error, outcome.said)}".strip())
     expected, got = canonical(exercise, expected), canonical(exercise, outcome.value)
     return difference(expected, got, exercise.rtol, exercise.atol)
 
@@ -36,18 +35,17 @@ def difference_in(exercise: Exercise, expected: Any, outcome: Outcome) -> Differ
 def same_outcome(exercise: Exercise, a: Outcome, b: Outcome) -> bool:
     """Did two calls end alike: with the same answer, or with the same error?"""
     if a.error is not None or b.error is not None:
-        return type(a.error) is type(b.error) and _said(a.error) == _said(b.error)
+        return type(a.error) is type(b.error) and _said(a) == _said(b)
     if a.value is None or b.value is None:
         return a.value is b.value
     return difference_in(exercise, a.value, b) is None
 
 
-def _said(error: BaseException) -> str:
+def _said(outcome: Outcome) -> str:
     """An error's words; einsum complains in the learner's own letters, and any letters say the same."""
-    said = safe_text(str, error)
-    if said.startswith("einsum():") and "number of dimensions" not in said:
+    if outcome.said.startswith("einsum():") and "number of dimensions" not in outcome.said:
         return "einsum():"
-    return said
+    return outcome.said
 
 
 def canonical(exercise: Exercise, value: Any) -> Any:

@@ -12,7 +12,6 @@ from course_practice.engine.clock import Limit, alarm_ready
 from course_practice.engine.compare import Difference, brief
 from course_practice.engine.explain import explain
 from course_practice.engine.model import Exercise
-from course_practice.engine.plain import safe_text
 from course_practice.engine.report import Result
 from course_practice.engine.sandbox import Outcome, is_out_of_memory, memory_limit
 from course_practice.engine.source import same_code, standalone_source, unfinished_line
@@ -95,7 +94,7 @@ def _judge_answers(exercise: Exercise, obj: Any, time_limit: float) -> Result:
 def _is_unwritten(outcome: Outcome) -> bool:
     """A `...` or a NotImplementedError of the stub's, not the one PyTorch raises for a type it does not support."""
     raised = isinstance(outcome.error, NotImplementedError)
-    return outcome.value is ... or (raised and "not implemented for" not in safe_text(str, outcome.error))
+    return outcome.value is ... or (raised and "not implemented for" not in outcome.said)
 
 
 _ZERO_ONE = (

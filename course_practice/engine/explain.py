@@ -127,7 +127,7 @@ _EXPLANATIONS = [
 ]
 
 
-def explain(error: BaseException) -> str:
+def explain(error: BaseException, words: str | None = None) -> str:
     """One plain sentence about an exception, or nothing where its own words are the best there are."""
     if is_out_of_memory(error):
         limit = MEMORY_LIMIT // 2**30
@@ -135,7 +135,7 @@ def explain(error: BaseException) -> str:
             f"It wants more than {limit} GiB of memory, and the inputs are small: print the shapes, and look for a "
             "loop in which something grows and grows."
         )
-    words = safe_text(str, error)
+    words = safe_text(str, error) if words is None else words
     for expression, sentence in _EXPLANATIONS:
         if found := re.search(expression, words):
             said = sentence.format(*found.groups())

@@ -41,25 +41,29 @@ def plain(value: Any) -> Any:
     >>> plain((torch.ones(2).to(torch.float8_e4m3fn), {"a": 1}))
     (a tensor of torch.float8_e4m3fn, {'a': 1})
     """
+    moment = Limit(MOMENT)
     try:
         if _room_after(value, MOST_NUMBERS) >= 0:
-            return _plain(value)
+            return _plain(value, moment)
     except (KeyboardInterrupt, MemoryError):
         raise
     except BaseException:  # a list that holds itself, a tensor whose own class does what it likes
-        return Foreign(safe_text(repr, value))
+        return Foreign(safe_text(repr, value, moment))
     container = _container(value)
     return Foreign(f"a {container.__name__} of {container.__len__(value):,} items, too long to be shown")
 
 
-def safe_text(form: Callable[[Any], str], value: Any) -> str:
+def safe_text(form: Callable[[Any], str], value: Any, limit: Limit | None = None) -> str:
     """`str` or `repr` of a value of the learner's, or its type's name where even that raises, or does not end."""
+    limit = limit or Limit(MOMENT)
     try:
-        return str.__str__(in_time(Limit(MOMENT), form, value))
+        if not limit.is_over:
+            return str.__str__(in_time(limit, form, value))
     except KeyboardInterrupt:
         raise
     except BaseException:
-        return f"a {type(value).__name__}"
+        pass
+    return f"a {type(value).__name__}"
 
 
 def _container(value: Any) -> type | None:
@@ -76,26 +80,26 @@ def _room_after(value: Any, room: int) -> int:
     return room
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, moment: Limit) -> Any:
     kind = type(value)
     if kind in _ATOMS or kind is Foreign:
         return value
     if issubclass(kind, Tensor):
-        return _plain_tensor(value)
+        return _plain_tensor(value, moment)
     if issubclass(kind, np.ndarray | np.generic) and value.dtype.kind in "biufc":
         return value if kind.__module__ == "numpy" else np.array(value)
     if container := _container(value):
-        return container(map(_plain, container.__iter__(value)))
+        return container(_plain(part, moment) for part in container.__iter__(value))
     bare = next((bare for base, bare in _BARE.items() if issubclass(kind, base)), None)
-    return Foreign(safe_text(repr, value)) if bare is None else bare(value)
+    return Foreign(safe_text(repr, value, moment)) if bare is None else bare(value)
 
 
-def _plain_tensor(value: Tensor) -> Tensor | Foreign:
+def _plain_tensor(value: Tensor, moment: Limit) -> Tensor | Foreign:
     if type(value) in (Tensor, torch.nn.Parameter, torch.nn.Buffer):
         return _described(value, "a tensor")
     with torch._C.DisableTorchFunctionSubclass():
         name = f"a tensor of the class {type(value).__name__}"
-        return in_time(Limit(MOMENT), _described, value, name)
+        return in_time(moment, _described, value, name)
 
 
 def _described(value: Tensor, name: str) -> Tensor | Foreign:

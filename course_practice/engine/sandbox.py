@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import functools
 import io
 import sys
 import traceback
@@ -38,6 +39,11 @@ class Outcome:
     @property
     def out_of_time(self) -> bool:
         return isinstance(self.error, OutOfTime)
+
+    @functools.cached_property
+    def said(self) -> str:
+        """The error's words; nothing where there is none."""
+        return "" if self.error is None else safe_text(str, self.error)
 
 
 def run_safely(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], limit: Limit) -> Outcome:
@@ -87,9 +93,8 @@ def _plain_value(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Python and NumPy say so by the type, PyTorch in its words."""
-    if isinstance(error, RuntimeError):
-        return "can't allocate memory" in safe_text(str, error)
-    return isinstance(error, MemoryError)
+    words = error.args[0] if type(error) is RuntimeError and error.args else ""
+    return isinstance(error, MemoryError) or (type(words) is str and "can't allocate memory" in words)
 
 
 def learner_line(error: BaseException, filename: str | None) -> tuple[int, str] | None:

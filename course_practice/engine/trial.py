@@ -15,7 +15,6 @@ from course_practice.engine.clock import Limit
 from course_practice.engine.compare import Difference, as_tensor, brief, difference, pattern
 from course_practice.engine.model import Case, Convention, Exercise, Mistake
 from course_practice.engine.naming import at_once, authors_lines, guilty_lines
-from course_practice.engine.plain import safe_text
 from course_practice.engine.report import Result
 from course_practice.engine.sandbox import Outcome, learner_line
 from course_practice.engine.source import file_of
@@ -189,7 +188,7 @@ class Trial:
         if outcome.error is not None:
             line = learner_line(outcome.error, file_of(self.obj))
             found += (("Your line", line[1]),) if line else ()
-            said = f"{type(outcome.error).__name__}: {safe_text(str, outcome.error)}"
+            said = f"{type(outcome.error).__name__}: {outcome.said}"
             found += (("Error", said.splitlines()[0]),)
         found += input_of(self.exercise, given)
         return (*found, ("Printed by your code", _first_lines(outcome.printed))) if outcome.printed else found
