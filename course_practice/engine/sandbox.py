@@ -14,7 +14,6 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -192,18 +191,13 @@ def alarm_ready() -> Iterator[None]:
 
 def _raise_out_of_time(signum: int, frame: Any) -> None:
     # What is raised while Python clears away dead objects reaches nobody; the alarm comes again soon. And an alarm
-    # that went off at the last moment may arrive when nobody waits for it any more.
-    if _WATCHED and _is_importing(frame):
+    # that went off at the last moment may arrive when nobody waits for it any more. Libraries load parts of themselves
+    # when first used: cut off, these would stay broken until Python is restarted, so the time begins anew.
+    files = [place.f_code.co_filename for place, _line in traceback.walk_stack(frame)]
+    if _WATCHED and "<frozen importlib._bootstrap>" in files:
         signal.setitimer(signal.ITIMER_REAL, _WATCHED[-1], 0.5)
-    elif _WATCHED and (frame is None or not frame.f_code.co_filename.endswith(("weakref.py", "_weakrefset.py"))):
+    elif _WATCHED and not files[0].endswith(("weakref.py", "_weakrefset.py")):
         raise OutOfTime
-
-
-def _is_importing(frame: FrameType | None) -> bool:
-    """Libraries load parts of themselves when first used; cut off, they would stay broken until Python is restarted."""
-    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
-        frame = frame.f_back
-    return frame is not None
 
 
 @contextlib.contextmanager
