@@ -18,9 +18,10 @@ from torch.nn import functional as F
 
 from course_lib.multi_head import MultiHeadAttention
 from course_practice.engine import Exercise, Mistake, case, check_exercise, sandbox
+from course_practice.engine.clock import Limit, alarm_ready
 from course_practice.engine.compare import as_tensor, brief, difference, pattern
 from course_practice.engine.explain import explain
-from course_practice.engine.sandbox import alarm_ready, run_safely
+from course_practice.engine.sandbox import run_safely
 from course_practice.engine.source import runnable_source, same_code, standalone_source, unfinished_line
 from course_practice.exercises import check, kept_solution, progress_file, registry, show_solution
 
@@ -207,7 +208,7 @@ def test_endless_code_is_stopped(answer):
     result = judge(answer, time_limit=0.3)
     assert result.diagnosis == "too-slow"
     assert "0.3 seconds" in result.message
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20  # a busy machine
 
 
 def test_endless_code_is_stopped_in_a_thread_too():
@@ -284,33 +285,21 @@ def test_a_right_answer_that_is_slow_passes():
     """The three cases take most of the time there is; the run that asks whether it answers twice alike has its own."""
 
     def answer(x):
-        time.sleep(0.2)
+        end = time.process_time() + 0.2
+        while time.process_time() < end:
+            pass
         return 2 * x
 
     assert judge(answer, time_limit=0.7).passed
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no alarms on Windows")
-def test_an_alarm_that_comes_late_reaches_nobody():
+def test_an_alarm_that_comes_at_another_time_reaches_nobody():
     with alarm_ready():
-        signal.raise_signal(signal.SIGALRM)  # no time limit runs
-        assert run_safely(lambda: signal.raise_signal(signal.SIGALRM), (), {}, time.monotonic() + 5).out_of_time
+        signal.raise_signal(signal.SIGALRM)  # no limit runs
+        assert run_safely(lambda: signal.raise_signal(signal.SIGALRM), (), {}, Limit(5)).error is None
+        assert run_safely(lambda: signal.raise_signal(signal.SIGALRM), (), {}, Limit(-1)).out_of_time
         signal.raise_signal(signal.SIGALRM)
-
-
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no alarms on Windows")
-def test_an_import_is_not_cut_off_and_the_time_begins_anew(tmp_path, monkeypatch):
-    (tmp_path / "loads_slowly.py").write_text("import time\ntime.sleep(0.8)\nready = True\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-
-    def answer(rest):
-        import loads_slowly
-
-        time.sleep(rest)
-        return loads_slowly.ready
-
-    assert run_safely(answer, (0.0,), {}, time.monotonic() + 0.6).value
-    assert run_safely(answer, (5.0,), {}, time.monotonic() + 0.6).out_of_time
 
 
 def test_an_answer_too_slow_to_be_asked_twice_passes():
@@ -318,7 +307,8 @@ def test_an_answer_too_slow_to_be_asked_twice_passes():
 
     def answer(x):
         calls.append(1)
-        time.sleep(0.5 if len(calls) > 3 else 0)
+        while len(calls) > 3:
+            pass
         return 2 * x
 
     assert judge(answer, time_limit=0.2).passed
@@ -447,6 +437,18 @@ def test_a_wrong_shape_in_any_case_is_told_before_wrong_numbers_in_a_small_one()
 def test_a_number_that_happens_to_be_an_input_is_not_called_one():
     puzzle = exercise(cases=lambda: [case(torch.tensor([1.0])), case(torch.tensor([2.0]))])
     assert check_exercise(puzzle, functools.partial(torch.mul, other=1)).diagnosis != "returns-input"
+
+
+def test_a_list_that_is_changed_is_not_told_to_clone():
+    def answer(numbers):
+        numbers.append(1)
+        return len(numbers)
+
+    puzzle = exercise(reference=lambda numbers: len(numbers) + 1, cases=lambda: [case([3, 4])])
+    result = check_exercise(puzzle, functools.partial(answer))  # without a source, so without a repair
+    assert result.diagnosis == "changes-input"
+    assert "`[*old, new]`" in result.message
+    assert "clone" not in result.message
 
 
 def test_what_changes_the_input_is_not_guessed():
