@@ -7,6 +7,7 @@ import subprocess
 import sys
 import unicodedata
 from collections import Counter
+from time import process_time
 
 import generated
 import pytest
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from course_lib.bpe import BPE, BYTES, MARK, apply_merges, merge, pair_counts, train_bpe, word_symbols
 from course_lib.bpe.byte_level import BYTE_ORDER, CHARACTER_OF, ByteBPE
-from course_lib.bpe.fast import WordCache, merge_long
+from course_lib.bpe.fast import Row, WordCache, merge_long
 from course_lib.bpe.tokenizer_files import export_tokenizers, import_tokenizers, load_tokenizer, tiktoken_arguments
 from course_lib.tokens import BOS, EOS, PAD, UNK
 
@@ -112,6 +113,30 @@ def test_fast_training_and_encoding_equal_the_plain_forms(frequencies, n_merges)
     assert tokenizer.merges == train_bpe(frequencies, n_merges)
     for word in frequencies:
         assert tuple(tokenizer.tokens(tokenizer.encode(word))) == apply_merges(word, tokenizer.merges)
+
+
+@given(st.dictionaries(st.text("ab", min_size=20, max_size=90), st.integers(1, 3), max_size=3), st.integers(0, 40))
+def test_long_words_train_as_the_plain_form_says(frequencies, n_merges):
+    assert BPE.train(texts_of(frequencies), n_merges).merges == train_bpe(frequencies, n_merges)
+
+
+@pytest.mark.parametrize("word", ["a" * 200_000, "abc" * 70_000])
+def test_training_on_one_long_word_takes_no_quadratic_time(word):
+    """Steps are those of the places that are merged: together fewer than the word has symbols."""
+    merged = Counter()
+
+    class Counted(Row):
+        def merge(self, pair, new):
+            merged["places"] += len(self.places[pair])
+            return super().merge(pair, new)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("course_lib.bpe.fast.Row", Counted)
+        begun = process_time()
+        tokenizer = ByteBPE.train([word], 20)
+    assert len(tokenizer.merges) > 15
+    assert merged["places"] < 3 * len(word)
+    assert process_time() - begun < 30  # of the processor; a second, where visits are few but each looks at the word
 
 
 @st.composite
@@ -529,6 +554,21 @@ def test_any_id_may_stand_before_the_bytes(largest):
     ours, plain = (BPE.train([text] * 3, 9, {"<mask>": i}) for i in (largest, 1000))
     assert ours.merges == plain.merges
     assert ours.decode(ours.encode(text)) == text
+
+
+def test_the_checksum_knows_tokenizers_that_encode_otherwise(tmp_path):
+    tokenizer = BPE.train(["low lower"], 4)
+    tokenizer.save(tmp_path / "same.json")
+    assert BPE.load(tmp_path / "same.json").checksum == tokenizer.checksum
+    ids = {token: i for token, i in zip(tokenizer.vocab, reversed(tokenizer.vocab.values()), strict=True)}
+    others = [
+        BPE(ids, tokenizer.merges),
+        BPE(tokenizer.vocab, tokenizer.merges[:-1]),
+        BPE(tokenizer.vocab, tokenizer.merges[::-1]),
+        BPE(tokenizer.vocab, tokenizer.merges, {"<pad>": 0}),
+        ByteBPE.train(["low lower"], 4),
+    ]
+    assert len({other.checksum for other in [tokenizer, *others]}) == 1 + len(others)
 
 
 def test_special_tokens_have_names_of_their_own():

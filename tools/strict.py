@@ -17,6 +17,7 @@ SANITIZED = ROOT / "tools" / "sanitize.cfg"
 ARGUMENTS = (
     *("-p", "tools.strict", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=300"),
     *(f"--nbval-sanitize-with={SANITIZED.relative_to(ROOT)}", "--dist=loadscope"),  # one kernel a notebook
+    "--no-loadscope-reorder",  # which start in the order in which they are named
 )
 
 

@@ -4,6 +4,7 @@
 """
 
 import gc
+import hashlib
 import json
 import re
 from collections import Counter
@@ -154,6 +155,15 @@ class Subwords:
             )
         return cls(*checked_model(data.get("vocab"), data.get("merges"), data.get("specials")))
 
+    @property
+    def checksum(self) -> str:
+        """Another one for every tokenizer that encodes otherwise.
+
+        A model knows by it the tokenizer it was trained with.
+        """
+        parts = [self.kind, sorted(self.specials.items()), sorted(self.vocab.items()), self.merges]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
     def check(self) -> None:
         """Refuse a vocabulary that cannot work."""
         every_id = [*self.vocab.values(), *self.specials.values()]
@@ -183,10 +193,10 @@ def to_text(data: bytes) -> str:
         return data.decode("utf-8", "replace")
 
 
-def write_json(path: str | Path, data: dict) -> None:
+def write_json(path: str | Path, data: dict, indent: int = 0) -> None:
     """Write an object as JSON, whole or not at all."""
     with written_whole(path) as file:
-        file.write(json.dumps(data, indent=0).encode("ascii"))
+        file.write((json.dumps(data, indent=indent) + "\n").encode("ascii"))
 
 
 def read_json(path: str | Path) -> dict:
@@ -196,7 +206,7 @@ def read_json(path: str | Path) -> dict:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"expected JSON in {path}, got {error}: the file is broken, write it anew") from None
     if not isinstance(data, dict):
-        raise ValueError(f"expected an object in {path}, got {type(data).__name__}: this is no tokenizer file")
+        raise ValueError(f"expected an object in {path}, got {type(data).__name__}: this is another file")
     return data
 
 

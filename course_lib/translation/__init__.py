@@ -115,23 +115,49 @@ class Translator:
         folder = Path(folder)
         kind = next(name for name, (cls, _) in MODELS.items() if isinstance(self.model, cls))
         content = {"kind": kind, "config": asdict(self.model.config), "weights": self.model.state_dict()}
-        save_checkpoint(folder / "model.pt", content)
+        save_checkpoint(folder / "model.pt", content | {"vocabulary": self.vocabulary.checksum})
         self.vocabulary.save(folder / "vocabulary.json")
 
     @classmethod
     def load(cls, folder: str | Path, device: Any = "cpu") -> "Translator":
-        """Read what `save` wrote."""
+        """Read what `save` wrote, if the two files belong together."""
         folder = Path(folder)
         for name in ("model.pt", "vocabulary.json"):
             if not (folder / name).exists():
                 raise FileNotFoundError(
                     f"expected model.pt and vocabulary.json in {folder}, got no {name}: train into that folder first"
                 )
-        content = load_checkpoint(folder / "model.pt", device)
+        content, vocabulary = load_checkpoint(folder / "model.pt", device), load_tokenizer(folder / "vocabulary.json")
         model_class, config_class = MODELS[content["kind"]]
-        model = model_class(config_class(**content["config"])).to(device)
-        model.load_state_dict(content["weights"])
-        return cls(model, load_tokenizer(folder / "vocabulary.json"))
+        config, weights = config_class(**content["config"]), content["weights"]
+        # Before anything is built: a damaged configuration may describe a model of any size.
+        few_layers = getattr(config, "n_layers", 0) <= len(weights)
+        if not few_layers or shapes_of(config) != {name: weight.shape for name, weight in weights.items()}:
+            raise ValueError(
+                f"expected a model of this course in {folder}, got another, whose weights have not the shapes of "
+                f"{config}: train into an empty folder"
+            )
+        # Earlier versions kept no checksum.
+        same = content.get("vocabulary", vocabulary.checksum) == vocabulary.checksum
+        if config.vocab_size != vocabulary.vocab_size or not same:
+            raise ValueError(
+                f"expected the vocabulary of the model in {folder}, with {config.vocab_size} ids, got another with "
+                f"{vocabulary.vocab_size}: keep model.pt and vocabulary.json of one training together"
+            )
+        model = model_class(config).to(device)
+        model.load_state_dict(weights)
+        return cls(model, vocabulary)
+
+
+def shapes_of(config: TransformerConfig | Seq2SeqConfig) -> dict[str, torch.Size]:
+    """The shapes of all weights of the model that `config` describes. However large it is, none is made.
+
+    >>> shapes_of(TransformerConfig(vocab_size=10**9))["output.weight"]
+    torch.Size([1000000000, 512])
+    """
+    model_class = next(model for model, kind in MODELS.values() if isinstance(config, kind))
+    with torch.device("meta"):  # shapes without numbers
+        return {name: weight.shape for name, weight in model_class(config).state_dict().items()}
 
 
 def exact_match(translations: Sequence[str], pairs: Sequence[Sentence]) -> float:

@@ -107,6 +107,12 @@ EXERCISE = Exercise(
             "key of each token.",
         ),
         Mistake(
+            "matrices-for-keys-and-values",
+            attend(lambda x, w_q, w_k, w_v: (x @ w_q, w_k, w_v)),
+            "Your keys and values are the matrices themselves, so every sentence would have the same ones. Each token "
+            "makes its own from its vector: `x @ w_k` and `x @ w_v`.",
+        ),
+        Mistake(
             "values-from-w-k",
             attend(_only("q", "k", "k")),
             "You take the mean of the keys. By its key a token is found, but what it hands out is its *value*.",

@@ -64,11 +64,17 @@ def _count(**changed):
     return count
 
 
+def _inside(n, d, width):
+    """A convolution whose products with padding are not counted."""
+    places = [(token, token + k - (width - 1) // 2) for token in range(n) for k in range(width)]
+    return sum(0 <= read < n for _token, read in places) * d * d
+
+
 EXERCISE = Exercise(
     title="Count the operations",
     task="How many multiplications does one layer need for n tokens of d features? Self-attention with its three "
     "projections (all d × d), a plain recurrent layer (h W_h + x W_x), and a convolution over `width` tokens "
-    "with an output for every token.",
+    "with an output for every token. Products with the zeros beyond both ends count.",
     reference=operations,
     starter=operations_starter,
     cases=lambda: [
@@ -153,6 +159,12 @@ EXERCISE = Exercise(
             "scores-of-one-product",
             _count(attention=lambda n, d, w: 3 * n * d * d + 2 * n * n),
             "There are n² scores, but each of them is a sum of d products. The means are made of as many.",
+        ),
+        Convention(
+            "without-products-with-padding",
+            _count(convolution=_inside),
+            "Valid if products with the zeros beyond the first and the last token are left out. Here they count: "
+            "every token meets one matrix (d, d) for each of the `width` places.",
         ),
         Convention(
             "convolution-without-edges",

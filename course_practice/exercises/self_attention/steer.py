@@ -76,6 +76,7 @@ def _always(mean, itself, others):
             "1-I": one - eye,
             "sharp": 100 * d**0.5 * eye,
             "-sharp": -100 * d**0.5 * eye,
+            "mean of others": (one - eye) / max(d - 1, 1),
         }
         return tuple(named[name] for name in {"mean": mean, "itself": itself, "others": others}[kind])
 
@@ -98,9 +99,9 @@ _MEAN, _ITSELF, _OTHERS = ("0", "I", "I"), ("sharp", "I", "I"), ("-sharp", "I", 
 
 EXERCISE = Exercise(
     title="Matrices that steer attention",
-    task="The tokens are different one-hot vectors. Return (w_q, w_k, w_v), each (d, d), so that self-attention gives "
-    'each token the mean of all tokens (kind "mean"), the token itself ("itself"), or the mean of all the others '
-    '("others"), within 0.001.',
+    task="The tokens are different one-hot vectors, d of them or fewer. Return (w_q, w_k, w_v), each (d, d), so that "
+    'self-attention gives each token the mean of all tokens (kind "mean"), the token itself ("itself"), or the mean of '
+    'all the others ("others"), within 0.001.',
     reference=steer,
     starter=steer_starter,
     call=_attended,
@@ -164,6 +165,13 @@ EXERCISE = Exercise(
             _always(_MEAN, _ITSELF, ("0", "I", "1-I")),
             'For "others" the tokens hand out the sum of all other features, and every token gets the same mean of '
             "those. Who is left out depends on who asks, so queries and keys must say it.",
+        ),
+        Mistake(
+            "others-as-its-own-value",
+            _always(_MEAN, _ITSELF, ("sharp", "I", "mean of others")),
+            'For "others" each token hears itself, and its value is the mean of the other *features*. That is the mean '
+            "of the other tokens only where there are d of them. Who is left out depends on who is there, so queries "
+            "and keys must say it, and `w_v` hands the tokens out as they are.",
         ),
         Mistake(
             "exchanged",
