@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
-from browser import find_chromium, launch
+from browser import launch
 from bs4 import BeautifulSoup
 
 from tools import address
@@ -18,9 +18,6 @@ from tools.environment import BOOK, ROOT
 from tools.gates import pages
 
 FIRST_VISIT = 3_000_000  # bytes: a page with everything it loads, nothing in the cache
-
-if find_chromium() is None and not os.environ.get("CI"):
-    pytest.skip("there is no Chromium here (CI insists on it)", allow_module_level=True)
 
 
 def documents() -> list[str]:
@@ -103,7 +100,7 @@ def visit(browser):
 
 
 @pytest.fixture(scope="session")
-def opened(request, book, browser):
+def opened(request, browser, book):
     """A page's name, and the window that all of its tests share."""
     seen = Visit(browser, color_scheme="light", reduced_motion="reduce")
     page = seen.open(book / f"{request.param}.html")

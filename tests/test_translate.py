@@ -1,13 +1,10 @@
 """Translating from the command line: a line for a line, whatever the line is, and quiet ends."""
 
-import fcntl
 import io
 import os
-import pty
 import signal
 import subprocess
 import sys
-import termios
 import time
 from contextlib import suppress
 from itertools import islice
@@ -284,9 +281,19 @@ def command(folder, *options):
     return [sys.executable, "-m", "course_lib", "translate", "--folder", str(folder), "--beam", "1", *options]
 
 
-def test_at_a_terminal(folder):
+@pytest.fixture
+def terminal():
+    """Two ends of a terminal: the person's and the program's. Not every system has one to give."""
+    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
+    try:
+        return pty.openpty()
+    except OSError as error:
+        pytest.skip(f"this system gives the test no terminal ({error}): mount /dev/pts")
+
+
+def test_at_a_terminal(folder, terminal):
     """A prompt, an answer, and Ctrl-C leaves without a word."""
-    ours, theirs = pty.openpty()
+    ours, theirs = terminal
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), theirs)
     process = subprocess.Popen(command(folder, "--max-len", "4"), preexec_fn=own_terminal(theirs), **streams)
     os.close(theirs)
@@ -309,6 +316,9 @@ def test_at_a_terminal(folder):
 
 
 def own_terminal(handle):
+    import fcntl
+    import termios
+
     def take():
         os.setsid()
         fcntl.ioctl(handle, termios.TIOCSCTTY, 0)
