@@ -450,6 +450,31 @@ def test_missed_questions_are_listed_with_a_link_to_each(open_page):
     assert not page.get_by_text("Look at these again").is_visible()
 
 
+@pytest.mark.parametrize("theme", ["sphinx_book_theme", "basic"])
+def test_the_search_finds_no_word_that_every_object_has(theme, tmp_path):
+    """Sphinx's own script looks `constructor` up in a plain object, finds a function there, and ends."""
+    (tmp_path / "index.md").write_text("# Page\n\nAll about heads.\n", encoding="utf-8")
+    settings = {
+        "extensions": ["myst_parser"],
+        "source_suffix": {".rst": "restructuredtext"},
+        "html_theme": theme,
+        "html_static_path": [str(BOOK / "_static")],
+        "html_js_files": ["course.js"],
+        "html_copy_source": False,
+    }
+    with docutils_namespace():
+        Sphinx(tmp_path, None, tmp_path / "out", tmp_path / "trees", "html", settings, status=None).build()
+    with launch() as browser:
+        page = browser.new_page()
+        errors = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        for query, found in (("constructor __proto__", 0), ("heads", 1), ("constructor heads", 0)):
+            page.goto(f"{(tmp_path / 'out' / 'search.html').as_uri()}?q={query}")
+            page.wait_for_function("document.querySelector('.search-summary')?.innerText", timeout=10_000)
+            assert page.locator("#search-results li a").count() == found
+        assert errors == []
+
+
 # The static pictures of figures
 
 

@@ -81,6 +81,7 @@ def names_set_by(code: CodeType) -> set[str]:
 @pytest.fixture
 def cell_in(monkeypatch) -> Callable:
     """Runs cells in the place of an exercise, and gives back what the last line of the last one defines."""
+    monkeypatch.setattr(checking, "_keepable", lambda *_: None)  # else each answer is judged twice
 
     def run(exercise: str, *cells: str) -> Any:
         module = ModuleType("notebook")
@@ -107,8 +108,7 @@ def test_shown_solution_passes_where_it_is_shown(exercise, number, cell_in):
 
 
 @pytest.mark.parametrize("answer", [answer for answer in ANSWERS if answer.kind == "Right"], ids=str)
-def test_right_answer_passes_in_its_notebook(answer, cell_in, monkeypatch):
-    monkeypatch.setattr(checking, "_keepable", lambda *_: None)  # else each runs twice, as the shown solutions do
+def test_right_answer_passes_in_its_notebook(answer, cell_in):
     result = check(answer.exercise, cell_in(answer.exercise, IMPORTED, answer.given, answer.code))
     assert result.passed, str(result)
 

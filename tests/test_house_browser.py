@@ -28,6 +28,7 @@ def test_driver_that_does_not_start(tmp_path, ci, code, counted):
     """Playwright runs its driver with node; Python does not understand it and ends at once."""
     (tmp_path / "test_pages.py").write_text(TESTS, encoding="utf-8")
     broken = {"PLAYWRIGHT_NODEJS_PATH": sys.executable, "PYTHONPATH": str(Path(__file__).parent), "CI": ci}
+    broken["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # they take seconds
     command = [sys.executable, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "test_pages.py"]
     done = subprocess.run(command, cwd=tmp_path, env=os.environ | broken, text=True, capture_output=True)
     assert done.returncode == code, done.stdout

@@ -287,6 +287,19 @@ def test_what_was_missed_is_marked_on_the_next_visit_until_it_is_known(page):
     assert visited_again(page, marked=False)
 
 
+@pytest.mark.parametrize("kept", ["5", '"abc"', "true", "null", "[1]", "{", '{"masks.other": 7}'])
+def test_whatever_a_browser_has_kept_the_quiz_works_and_remembers(kept, page):
+    for _ in range(20):
+        page.evaluate("kept => localStorage.setItem('transformer-course-missed', kept)", kept)
+        page.reload()
+        if page.evaluate("localStorage.getItem('transformer-course-missed')") == kept:
+            break
+    assert page.locator("input").count() == 6
+    page.get_by_label("False", exact=True).first.check()
+    assert status(page, "False") == "✗ Not quite. It hides."
+    assert visited_again(page, marked=True)
+
+
 def test_shown_twice_on_a_page_each_has_its_own_answers(browser):
     with browser.new_context() as context:
         page = context.new_page()

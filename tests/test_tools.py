@@ -444,6 +444,15 @@ def test_changes_are_those_since_the_branch_was_made(tmp_path, monkeypatch):
     assert stages.changed("main") == ["mine", "old"]
 
 
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_book_that_could_not_be_built_is_not_looked_at(code, tmp_path, monkeypatch):
+    """What stands in its place is an older one: the browser's tests build their own, and say why they cannot."""
+    one = stages.Stages(tmp_path, [])
+    monkeypatch.setattr(one, "run", lambda *arguments: code)
+    assert one.all["book"]().failed == code
+    assert bool(one.environment["BOOK_IS_BUILT"]) == (code == 0)
+
+
 def test_every_test_file_belongs_to_one_stage(tmp_path):
     files = stages.Stages(tmp_path, []).files
     named = [path for paths in files.values() for path in paths]
@@ -451,7 +460,7 @@ def test_every_test_file_belongs_to_one_stage(tmp_path):
     assert all(files.values())
 
 
-def test_warning_fails_the_build_of_the_book(tmp_path):
+def test_warning_fails_the_build_of_the_book_and_leaves_the_old_one(tmp_path, monkeypatch):
     source, output = tmp_path / "source", tmp_path / "output"
     source.mkdir()
     (source / "_config.yml").write_text("title: A\nonly_build_toc_files: true\n", encoding="utf-8")
@@ -459,9 +468,26 @@ def test_warning_fails_the_build_of_the_book(tmp_path):
     (source / "index.md").write_text("# A\n\nText.\n", encoding="utf-8")
     page, complaint = book.build(source, output)
     assert complaint == ""
-    assert page.exists()
+    assert page == output / "_build" / "html" / "index.html"
+    assert "Text." in page.read_text(encoding="utf-8")
+    (page.parent / "gone.html").touch()
+    seen = []
+
+    def watched(*arguments, run=subprocess.run, **options):
+        done = run(*arguments, **options)
+        seen.append("Text." in page.read_text(encoding="utf-8"))  # the old book can be read while the new one is made
+        return done
+
+    monkeypatch.setattr(book.subprocess, "run", watched)
     (source / "index.md").write_text("# A\n\n[nowhere](nothing.md)\n", encoding="utf-8")
     assert "nothing.md" in book.build(source, output)[1]
+    assert "Text." in page.read_text(encoding="utf-8")
+    (source / "index.md").write_text("# A\n\nOther.\n", encoding="utf-8")
+    assert book.build(source, output)[1] == ""
+    assert "Other." in page.read_text(encoding="utf-8")
+    assert seen == [True, True]
+    assert not (page.parent / "gone.html").exists()
+    assert [path.name for path in (output / "_build").iterdir()] == ["html"]
 
 
 def test_notebook_runs_alone_with_the_installed_package(tmp_path, capfd, monkeypatch):

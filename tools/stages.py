@@ -92,7 +92,7 @@ class Stages:
             "unit": self.unit,
             "exercises": self.exercises,
             "notebooks": self.strict,
-            "book": lambda: self.commands(["tools.book"]),
+            "book": self.book,
             "browser": self.browser,
         }
 
@@ -114,8 +114,13 @@ class Stages:
     def strict(self) -> Outcome:
         return self.pytest(*strict.ARGUMENTS, *self.notebooks)
 
+    def book(self) -> Outcome:
+        outcome = self.commands(["tools.book"])
+        self.environment["BOOK_IS_BUILT"] = "" if outcome.failed else "1"  # what stands there then is an old one
+        return outcome
+
     def browser(self) -> Outcome:
-        self.environment["BOOK_IS_BUILT"] = "1"  # by the stage before this one
+        self.environment.setdefault("BOOK_IS_BUILT", "1")
         return self.pytest("--dist=loadgroup", *self.files["browser"])
 
     def commands(self, *commands: list[str]) -> Outcome:

@@ -5,6 +5,7 @@ import functools
 import inspect
 import itertools
 import linecache
+import math
 import pkgutil
 import sys
 import textwrap
@@ -12,7 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+from torch import nn
+from torch.nn import functional as F
+
 _NUMBERS = itertools.count(1)
+_EVERYWHERE = {"math": math, "torch": torch, "nn": nn, "F": F}  # what any answer may use
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class Change:
     @functools.cached_property
     def function(self) -> Callable:
         """The wrong answer, ready to be called."""
-        namespace = {**vars(sys.modules[self.scope]), **vars(sys.modules[self.base.__module__])}
+        namespace = {**_EVERYWHERE, **vars(sys.modules[self.scope]), **vars(sys.modules[self.base.__module__])}
         if self.text:
             return _defined(self.text, namespace)
         changed = _defined("\n".join(self.lines), namespace)

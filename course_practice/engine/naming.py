@@ -2,6 +2,7 @@
 
 import ast
 import difflib
+import functools
 import itertools
 import re
 import textwrap
@@ -12,23 +13,33 @@ from course_practice.engine.changes import Change, code_of
 from course_practice.engine.model import Convention, Mistake
 from course_practice.engine.source import first_line, source_of
 
-PAIRS = 400  # how many pairs are tried at most
+MOST = 400  # how many pairs, or larger groups, are tried at most
+_COUNTS = ("No", "One", "Two", "Three")
 _ALIKE = 0.8  # how much of a statement must be the same, names of variables aside
 
 
-def pairs(mistakes: tuple[Mistake, ...]) -> Iterator[Mistake]:
-    """Two mistakes at once, wherever their changes touch different lines of the same right answer.
+def at_once(mistakes: tuple[Mistake, ...], most: int = 2) -> Iterator[Mistake]:
+    """Two mistakes at once (or up to `most`), where their changes touch different lines of the same right answer.
 
-    Those of a bug hunt are selections already, so of them only one bug is taken, and something else beside it.
+    Selections of bugs (`left-…`) are such already: of them only a single bug is taken, with something else beside it.
     """
-    single = [m for m in mistakes if isinstance(m.wrong, Change) and "-and-" not in m.name]
-    for a, b in itertools.islice(itertools.combinations(single, 2), PAIRS):
-        if a.name.startswith("left-") and b.name.startswith("left-"):
+    names = {m.name.removeprefix("left-") for m in mistakes}
+    single = [m for m in mistakes if isinstance(m.wrong, Change) and not _is_of_several(m.name, names)]
+    chosen = itertools.chain.from_iterable(itertools.combinations(single, n) for n in range(2, most + 1))
+    for some in itertools.islice(chosen, MOST):
+        if sum(m.name.startswith("left-") for m in some) > 1:
             continue
-        if both := a.wrong.with_other(b.wrong):
-            kind: Callable = Convention if isinstance(a, Convention) and isinstance(b, Convention) else Mistake
-            said = " And: ".join(_without_praise(m.message) for m in (a, b))
-            yield kind(f"{a.name}-and-{b.name}", both, f"Two things. {said}")
+        both = functools.reduce(lambda change, m: change and change.with_other(m.wrong), some[1:], some[0].wrong)
+        if both:
+            kind: Callable = Convention if all(isinstance(m, Convention) for m in some) else Mistake
+            said = " And: ".join(_without_praise(m.message) for m in some)
+            yield kind("-and-".join(m.name for m in some), both, f"{_COUNTS[len(some)]} things. {said}")
+
+
+def _is_of_several(name: str, names: set[str]) -> bool:
+    """Is this the name of several mistakes at once, joined by *and*?"""
+    parts = name.removeprefix("left-").split("-and-")
+    return len(parts) > 1 and all(part in names for part in parts)
 
 
 def _without_praise(message: str) -> str:
@@ -43,6 +54,7 @@ def _without_praise(message: str) -> str:
     if not re.search(r"\b(right|found|repaired|correct)\b", first, re.IGNORECASE):
         return message
     _, turn, after = re.sub(r"; |, and ", ", but ", first).partition(", but ")
+    rest = re.sub(r"^Still open: ", "", rest)
     kept = f"{after}. {rest}" if turn and rest else after if turn else rest
     return (kept[:1].upper() if kept.isascii() else kept[:1]) + kept[1:] or message
 

@@ -11,7 +11,7 @@ from course_practice.engine.changes import Change
 from course_practice.engine.clock import Limit
 from course_practice.engine.compare import Difference, as_tensor, brief, difference, pattern
 from course_practice.engine.model import Case, Convention, Exercise, Mistake
-from course_practice.engine.naming import authors_lines, guilty_lines, pairs
+from course_practice.engine.naming import at_once, authors_lines, guilty_lines
 from course_practice.engine.report import Result
 from course_practice.engine.sandbox import Outcome, learner_line, load_what_pytorch_loads_late
 from course_practice.engine.source import file_of
@@ -61,7 +61,7 @@ class Trial:
 
     def wrong_answer(self) -> Result:
         """A known mistake or two at once, else the nearest repair, else what all wrong cases share, else the first."""
-        if mistake := next(filter(self.is_like, self.exercise.mistakes), None) or self._pair():
+        if mistake := next(filter(self.is_like, self.exercise.mistakes), None) or self._several():
             return self._named(mistake)
         first, found = next(iter(self.differences.items()))
         given, outcome = self.cases[first], self.outcomes[first]
@@ -82,11 +82,11 @@ class Trial:
             found = Difference(found.kind, f"{found.sentence} {count}")
         return failed(self.exercise, found, details)
 
-    def _pair(self) -> Mistake | None:
-        """Two known mistakes at once that answer as the learner does; the smallest wrong case is asked first."""
+    def _several(self) -> Mistake | None:
+        """Known mistakes that answer together as the learner does; the smallest wrong case is asked first."""
         first, limit = next(iter(self.differences)), Limit(TIME_LIMIT)
         numbers = [first, *(n for n in range(len(self.cases)) if n != first)]
-        for mistake in pairs(self.exercise.mistakes):
+        for mistake in at_once(self.exercise.mistakes, most=3 if self.exercise.starter else 2):
             answers = (run(self.exercise, mistake.implementation, self.cases[n], limit) for n in numbers)
             if all(same_outcome(self.exercise, a, self.outcomes[n]) for a, n in zip(answers, numbers, strict=True)):
                 return mistake

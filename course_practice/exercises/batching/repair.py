@@ -108,6 +108,12 @@ def _partial_repairs():
             )
 
 
+def _full_batches_alone(model, pairs, rows):
+    """What is left over after the last full batch is lost."""
+    full = pairs[: len(pairs) - len(pairs) % rows]
+    return evaluate(model, full, rows)
+
+
 def _real_by_all(model, pairs, rows):
     total = positions = 0
     for start in range(0, len(pairs), rows):
@@ -186,6 +192,12 @@ EXERCISE = Exercise(
     ],
     mistakes=(
         *_partial_repairs(),
+        Mistake(
+            "full-batches-alone",
+            _full_batches_alone,
+            "Three of the four are repaired. Still open: the last full batch is there now, but pairs that do not fill "
+            "a batch are never evaluated. A slice may reach beyond the end, so the range may go up to `len(pairs)`.",
+        ),
         Mistake(
             "divided-by-all-positions",
             _real_by_all,
