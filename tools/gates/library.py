@@ -25,7 +25,7 @@ ALONE = ("figures",)
 # How much a room may hold: lines of its text files, and Python files. Growth is decided here, never drifted into.
 BUDGETS = {
     "course_lib": (11_000, 90),
-    "course_practice": (36_500, 300),
+    "course_practice": (37_300, 300),
     "tests/answers": (33_000, 0),
 }
 TEXT = (".py", ".md")

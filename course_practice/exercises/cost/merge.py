@@ -24,7 +24,8 @@ def merge(output_a, size_a, output_b, size_b):
     size = torch.logaddexp(size_a, size_b)
     share_a, share_b = (size_a - size).exp(), (size_b - size).exp()
     output = share_a[:, None] * output_a + share_b[:, None] * output_b
-    return output.masked_fill(size[:, None] == -torch.inf, 0.0), size  # −∞ − (−∞) is not a number
+    # Where both sizes are −∞, the shares are not a number.
+    return output.masked_fill(size[:, None] == -torch.inf, 0.0), size
 
 
 def softmax_of_the_sizes(output_a, size_a, output_b, size_b):

@@ -80,7 +80,8 @@ def leaks(f, x):
     before = f(x)
     for t in range(1, x.shape[1]):
         edited = x.clone()
-        edited[:, t] = torch.randn_like(x[:, t])  # a constant added to all features would vanish in a layer norm
+        # What is added to all features alike would vanish in a layer norm.
+        edited[:, t] = torch.randn_like(x[:, t])
         if (f(edited)[:, :t] - before[:, :t]).abs().max() > 1e-5:
             return True
     return False
