@@ -64,7 +64,6 @@ def main() -> None:
     parser.add_argument("--told", action="store_true", help="print code and message, too")
     options = parser.parse_args()
     os.environ["TRANSFORMER_COURSE_HOME"] = tempfile.mkdtemp()
-    time.monotonic = time.process_time
     times, counts = [], collections.Counter()
     for answer, result, seconds in results(options.letters, options.named):
         known = result.diagnosis in {mistake.name for mistake in registry()[answer.exercise].mistakes}

@@ -21,8 +21,8 @@ from test_exercises_answers import ANSWERS
 from torch import nn
 from torch.nn import functional as F
 
+from course_practice import repair as repairs
 from course_practice.engine import Exercise, case, check_exercise
-from course_practice.engine import repair as repairs
 from course_practice.engine.source import tree_of
 from course_practice.exercises import registry
 from course_practice.repair.code import code_of

@@ -6,10 +6,10 @@
 last hint.
 """
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
+from course_practice.engine.clock import Limit
 from course_practice.engine.model import Case, Exercise
 from course_practice.repair.code import code_of
 from course_practice.repair.places import Edit, take_back
@@ -103,17 +103,17 @@ def nearest_repair(
     where the source is not known, is too long, or touches files, processes, or the network: such code is never run
     in variants.
     """
-    deadline = time.monotonic() + (MOMENT if simple else SECONDS)
+    time = Limit(MOMENT if simple else SECONDS)
     code = code_of(obj)
     if code is None:
         return None
-    variants = Variants(exercise, code, cases, expected, deadline, seed, keeps_inputs)
+    variants = Variants(exercise, code, cases, expected, time, seed, keeps_inputs)
     search = Search(variants, wrong, error_line)
     if edits := search.repair(simple):
         return Repair(edits, code.name, len(cases), len(cases))
     if simple:
         return None
-    variants.deadline += REST
+    variants.time = Limit(REST)
     edit, right = search.half()
     now = len(cases) - len(wrong)
     enough = edit is not None and right >= len(cases) / 2 and right - now >= len(wrong) / 2

@@ -8,8 +8,9 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from course_practice.engine.clock import alarm_ready
 from course_practice.engine.model import Case
-from course_practice.engine.sandbox import Outcome, alarm_ready, learner_line, sealed
+from course_practice.engine.sandbox import Outcome, learner_line, sealed
 from course_practice.repair.code import VARIANT
 from course_practice.repair.graft import Grafts
 from course_practice.repair.indices import INDICES
@@ -59,9 +60,9 @@ class Search:
         """
         with warnings.catch_warnings(), sealed(), alarm_ready():
             warnings.simplefilter("ignore")
-            begun, code = time.monotonic(), self.variants.compiled()
+            begun, code = time.process_time(), self.variants.compiled()
             as_is = RIGHT if code is None else self.variants.rate(code, self.first)
-            self.variants.limit = max(0.1, 10 * (time.monotonic() - begun))
+            self.variants.limit = max(0.1, 10 * (time.process_time() - begun))
             # Right: the mistake depends on something that is not in these trees.
             return () if as_is == RIGHT else self._search(as_is, simple)
 

@@ -1,7 +1,6 @@
 """Running variants of a learner's code on the cases, fast: is this one right, or at least nearer?"""
 
 import copy
-import time
 from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
@@ -10,6 +9,7 @@ import torch
 from torch import Tensor
 
 from course_practice.engine import answers
+from course_practice.engine.clock import Limit
 from course_practice.engine.compare import as_tensor
 from course_practice.engine.model import Case, Exercise
 from course_practice.engine.sandbox import Outcome, call_in_time, same_value
@@ -26,7 +26,7 @@ class Variants:
     code: Code
     cases: list[Case]
     expected: list[Any]
-    deadline: float
+    time: Limit
     seed: int | None = None  # where the answer depends on random numbers, that of a repair must not
     keeps_inputs: bool = False  # the answers are right, but an input changes
     limit: float = 1.0  # seconds for one variant
@@ -36,7 +36,7 @@ class Variants:
     @property
     def is_late(self) -> bool:
         """Is the time for all of them over?"""
-        return time.monotonic() > self.deadline
+        return self.time.is_over
 
     def compiled(self) -> CodeType | None:
         """The code as it is now; None where it is no Python, or was tried before."""
@@ -76,7 +76,7 @@ class Variants:
         """What a function answers to a case, given copies of the inputs."""
         given = self.cases[number]
         args, kwargs = _copied(given.args), dict(zip(given.kwargs, _copied(given.kwargs.values()), strict=True))
-        outcome = call_in_time(call, args, kwargs, min(self.deadline, time.monotonic() + self.limit))
+        outcome = call_in_time(call, args, kwargs, Limit(self.limit))
         if self.keeps_inputs and not same_value([*args, *kwargs.values()], [*given.args, *given.kwargs.values()]):
             outcome.changed = ("an input",)
         return outcome
@@ -90,7 +90,7 @@ class Variants:
             if self.rate(code, number) != RIGHT:
                 return number, number
         for number, given in enumerate(self.cases):
-            outcome = answers.run(self.exercise, self.code.built(code), given, time.monotonic() + 2.0, self.seed)
+            outcome = answers.run(self.exercise, self.code.built(code), given, Limit(2.0), self.seed)
             if outcome.changed or answers.difference_in(self.exercise, self.expected[number], outcome):
                 return number, 0
             if self.exercise.excluded is not None and self._is_excluded(code, given):
@@ -100,7 +100,7 @@ class Variants:
     def _is_excluded(self, code: CodeType, given: Case) -> bool:
         """Is the answer made in a way that the exercise excludes?"""
         asked = replace(self.exercise, call=self.exercise.excluded)
-        name = answers.run(asked, self.code.built(code), given, time.monotonic() + 2.0).value
+        name = answers.run(asked, self.code.built(code), given, Limit(2.0)).value
         return any(mistake.name == name for mistake in self.exercise.mistakes)
 
     def _share_of_wrong(self, number: int, outcome: Outcome) -> float:
