@@ -1,7 +1,7 @@
 """What came out of all cases of an exercise, and what there is to say about it."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from course_practice.engine.model import Case, Convention, Exercise, Mistake
 from course_practice.engine.report import Result
 from course_practice.engine.sandbox import Outcome, learner_line
 from course_practice.engine.source import file_of
-from course_practice.repair import Repair, nearest_repair
+from course_practice.repair import Budget, Repair, nearest_repair
 
 TIME_LIMIT = 10.0
 _ANSWERS: dict[tuple, Outcome] = {}
@@ -32,6 +32,7 @@ class Trial:
     cases: list[Case]
     expected: list[Any]
     outcomes: list[Outcome]
+    budget: Budget = field(default_factory=Budget)  # of each search for a repair
 
     @cached_property
     def differences(self) -> dict[int, Difference]:
@@ -146,6 +147,7 @@ class Trial:
         return None
 
     def _repair(self, wrong: list[int], error_line: int | None = None, **options: Any) -> Repair | None:
+        options["budget"] = self.budget
         return nearest_repair(self.exercise, self.obj, self.cases, self.expected, wrong, error_line, **options)
 
     def _pattern(self) -> Difference | None:

@@ -29,12 +29,12 @@ _ATTRIBUTES = {
 _SPECIAL = {"__init__", "__call__", "__len__", "__getitem__", "__iter__", "__name__", "__class__", "__neg__", "__add__"}
 
 
-def harmless(trees: list[ast.AST], scope: dict[str, Any]) -> bool:
+def is_safe(trees: list[ast.AST], scope: dict[str, Any]) -> bool:
     """May variants of these trees be run in this scope?"""
-    return _harmless(trees, scope, seen=set())
+    return _is_safe(trees, scope, seen=set())
 
 
-def _harmless(trees: list[ast.AST], scope: dict[str, Any], seen: set[int]) -> bool:
+def _is_safe(trees: list[ast.AST], scope: dict[str, Any], seen: set[int]) -> bool:
     defined = {tree.name for tree in trees if isinstance(tree, ast.FunctionDef | ast.ClassDef)}
     return all(_allowed(node, scope, defined, seen) for tree in trees for node in ast.walk(tree))
 
@@ -82,14 +82,14 @@ def _trusted(value: Any, seen: set[int]) -> bool:
 
 
 def _is_own(value: Any, home: str, seen: set[int]) -> bool:
-    """A function of the learner's that is not among the trees: harmless where its own tree is."""
+    """A function of the learner's that is not among the trees: safe where its own tree is."""
     tree, module = tree_of(value), sys.modules.get(home)
     if not isinstance(tree, ast.FunctionDef | ast.ClassDef) or module is None or getattr(value, "__closure__", None):
         return False
-    return _harmless([tree], vars(module), seen)
+    return _is_safe([tree], vars(module), seen)
 
 
-def is_known(value: Any) -> bool:
+def is_fixed(value: Any) -> bool:
     """Can code not change this value: a library, a function, a number, a text?"""
     fixed = ModuleType | type | FunctionType | BuiltinFunctionType | int | float | complex | str | bytes
     return isinstance(value, fixed) or value is None or value is ...
