@@ -1,9 +1,7 @@
 """The nearest repair: of a wrong answer it finds the line, and tells the kind of thing to look at."""
 
 import ast
-import copy
 import dataclasses
-import difflib
 import inspect
 import itertools
 import linecache
@@ -17,13 +15,13 @@ from types import ModuleType
 import numpy as np
 import pytest
 import torch
+from mutants import bare, changed_lines, mutants
 from test_exercises_answers import ANSWERS
 from torch import nn
 from torch.nn import functional as F
 
 from course_practice import repair
 from course_practice.engine import Exercise, case, check_exercise
-from course_practice.engine.source import tree_of
 from course_practice.exercises import registry
 from course_practice.exercises.inputs import randn
 from course_practice.repair import Budget, nearest_repair
@@ -135,16 +133,6 @@ def toy(notebook):
         return Exercise(**{**fields, "id": f"toy.{name}", **called, **changes})
 
     return make
-
-
-def changed_lines(before, after):
-    """The lines of `after` that are not as in `before`; where one is missing, those around the gap."""
-    lines = difflib.SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
-    found = set()
-    for tag, _, _, first, last in lines.get_opcodes():
-        if tag != "equal":
-            found |= set(range(first + 1, last + 1)) or {first, first + 1}
-    return found
 
 
 # Each kind of change
@@ -765,53 +753,6 @@ def test_a_line_can_be_preferred(toy, notebook):
 
 
 # How often it finds the line
-
-
-def mutants(source, draw):
-    """The source with one random change: a number, an operator, a name, a method, an argument, or a step."""
-    nodes = list(ast.walk(ast.parse(source)))
-    names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    names = sorted(names | {node.arg for node in nodes if isinstance(node, ast.arg)})
-    while True:
-        tree = ast.parse(source)
-        node = draw.choice([node for node in ast.walk(tree.body[0]) if isinstance(node, ast.expr)])
-        if isinstance(node, ast.Constant) and isinstance(node.value, int):
-            node.value = not node.value if isinstance(node.value, bool) else node.value + draw.choice([-1, 1, 2])
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "->" in node.value:
-            spot = draw.randrange(len(node.value))
-            node.value = node.value[:spot] + draw.choice("bhqkdv") + node.value[spot + 1 :]
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
-            node.id = draw.choice(names)
-        elif isinstance(node, ast.BinOp):
-            others = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.MatMult, ast.BitAnd, ast.BitOr)
-            node.op, swapped = draw.choice([(node.op, True), (draw.choice(others)(), False)])
-            node.left, node.right = (node.right, node.left) if swapped else (node.left, node.right)
-        elif isinstance(node, ast.Compare):
-            node.ops = [draw.choice([ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE])()]
-        elif isinstance(node, ast.Call) and node.keywords:
-            node.keywords.pop(draw.randrange(len(node.keywords)))
-        elif isinstance(node, ast.Call) and len(node.args) > 1:
-            draw.shuffle(node.args)
-        elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
-            draw.shuffle(node.elts)
-        elif isinstance(node, ast.Attribute):
-            alike = draw.choice([{"tril", "triu"}, {"any", "all"}, {"sum", "mean", "amax"}, {"view", "transpose"}])
-            node.attr = draw.choice(sorted(alike)) if node.attr in alike else node.attr
-        changed = ast.unparse(tree)
-        if changed != source:
-            yield changed
-
-
-def bare(function):
-    """The source of a function without its docstring and annotations."""
-    tree = copy.deepcopy(tree_of(function))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg):
-            node.annotation = None
-        elif isinstance(node, ast.FunctionDef):
-            node.returns = None
-    tree.body = tree.body[ast.get_docstring(tree) is not None :]
-    return ast.unparse(tree)
 
 
 def test_a_random_change_of_a_reference_is_located(notebook):

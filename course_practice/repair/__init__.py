@@ -42,7 +42,7 @@ from typing import Any
 
 import course_lib
 from course_practice.engine.model import Case, Exercise
-from course_practice.repair.code import code_of
+from course_practice.repair.code import Part, code_of
 from course_practice.repair.edits import Edit, applied
 from course_practice.repair.search import Search
 from course_practice.repair.variants import Budget, Variants
@@ -57,7 +57,7 @@ class Repair:
     """One or two small changes that make every case right; or one that makes at least `right` of `cases` right."""
 
     edits: tuple[Edit, ...]
-    object_name: str
+    parts: tuple[Part, ...]  # the definitions that were looked at, the object's own last
     right: int
     cases: int
 
@@ -115,11 +115,11 @@ class Repair:
     def _where(self, edit: Edit) -> str:
         if len(edit.lines) == 1:
             return self._name(edit, edit.line)
-        own = edit.part.tree.name == self.object_name
+        own = edit.part is self.parts[-1]
         return f"lines {_listed(edit.lines)}" + ("" if own else f" (in `{edit.part.tree.name}`)")
 
     def _name(self, edit: Edit, line: int) -> str:
-        own = edit.part.tree.name == self.object_name
+        own = edit.part is self.parts[-1]
         return f"line {line}" if own else f"line {line} (in `{edit.part.tree.name}`)"
 
 
@@ -152,14 +152,14 @@ def nearest_repair(
     variants = Variants(exercise, code, cases, expected, budget, seed, keeps_inputs)
     search = Search(variants, wrong, error_line, line)
     if edits := search.repair(simple):
-        return Repair(edits, code.name, len(cases), len(cases))
+        return Repair(edits, tuple(code.parts), len(cases), len(cases))
     if simple or _says_the_cure(search.error):
         return None
     variants.budget = Budget(variants.spent + MORE_WORK, budget.seconds + 0.3)
     edit, right = search.half()
     now = len(cases) - len(wrong)
     enough = edit is not None and right >= len(cases) / 2 and right - now >= len(wrong) / 2
-    return Repair((edit,), code.name, right, len(cases)) if enough else None
+    return Repair((edit,), tuple(code.parts), right, len(cases)) if enough else None
 
 
 _COURSE = {Path(course_lib.__file__).parent, Path(__file__).parents[1]}

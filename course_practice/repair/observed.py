@@ -101,8 +101,10 @@ def another(value: Any) -> Any:
         return ~value
     if isinstance(value, Tensor) and value.is_floating_point():
         return value * 1.5 + torch.linspace(0.5, 1.5, value.numel(), dtype=value.dtype).view(value.shape)
-    if isinstance(value, Tensor | np.ndarray):
-        return value + 1
+    if isinstance(value, Tensor):
+        return 2 * value + torch.arange(value.numel()).view(value.shape)  # the differences are others, too
+    if isinstance(value, np.ndarray):
+        return 2 * value + np.arange(value.size).reshape(value.shape)
     return None  # whoever uses it notices
 
 

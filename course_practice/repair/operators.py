@@ -39,9 +39,8 @@ _ALIKE = (
     "zeros_like ones_like empty_like rand_like randn_like",
     "view reshape transpose permute",
     "transpose permute flip swapaxes",
-    "T mT mH H",
     "stack cat concat hstack vstack",
-    "chunk split tensor_split",
+    "split tensor_split",
     "exp log sqrt square exp2 log1p expm1 rsqrt",
     "tanh sigmoid relu gelu sin cos softmax",
     "argmax argmin max min",
@@ -55,7 +54,6 @@ _ALIKE = (
     "float double half int long bool",
     "size shape",
     "ceil floor round trunc",
-    "cumsum cumprod cummax",
     "append extend insert",
     "min max sum len any all abs",
     "range reversed enumerate list",
@@ -168,7 +166,7 @@ def sizes(place: Place) -> Iterator[Edit]:
 
 
 def names(place: Place) -> Iterator[Edit]:
-    """One variable for another of the same kind; one attribute of `self` for another."""
+    """One variable for another, first those of the same kind; one attribute of `self` for another."""
     node, context, shown = place.node, place.context, place.shown
     question = "is {it} the one that is meant here?"
     if shown is not node:
@@ -182,11 +180,12 @@ def names(place: Place) -> Iterator[Edit]:
         here = place.observed()
         for name, seen in context.variables.items():
             alike = here is None or seen is None or seen.kind == here.kind or isinstance(place.parent, ast.Attribute)
-            if name != node.id and alike:
-                yield place.edit("name", 2.0, question, located(ast.Name(name, ast.Load()), node), shown)
+            if name != node.id:
+                cost = 2.0 if alike else 2.6
+                yield place.edit("name", cost, question, located(ast.Name(name, ast.Load()), node), shown)
     elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
-        for name in context.variables:
-            if name.startswith("self.") and name != f"self.{node.attr}":
+        for name in (name for name in context.variables if name.startswith("self.")):
+            if name != f"self.{node.attr}":
                 yield place.edit("name", 2.0, question, written(name, node), shown)
 
 

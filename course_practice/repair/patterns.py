@@ -3,24 +3,12 @@
 How a template is read stands in `templates`. A letter that stands in a replacement alone is a variable of the
 learner's: `V` any, `T` a tensor, `N` a number, and `W` one that is used but never set. Several templates are separated
 by `;`. An edit costs more the stranger the slip would be: cheap ones are tried first. `where` is a condition on the
-place, by its name in `CONDITIONS`, or a word of it and a number of axes: `tensor 3` has three axes or more.
+place, by its name in `matching`, or a word of it and a number of axes: `tensor 3` has three axes or more.
 """
 
-import ast
-import functools
-from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from course_practice.repair.edits import Context, Edit, Place
-from course_practice.repair.observed import Observed
-from course_practice.repair.operators import AXIS, REDUCE, whole_number
-from course_practice.repair.templates import (
-    Bindings,
-    expression,
-    fill,
-    in_context,
-    matches,
-)
+from course_practice.repair.operators import AXIS, REDUCE
 
 NAMES = {
     "REDUCE": REDUCE,
@@ -29,7 +17,6 @@ NAMES = {
     "TRIANGLE": {"tril", "triu"},
     "TURN": {"t", "transpose", "permute", "swapaxes", "swapdims", "movedim", "flip", "view", "reshape", "adjoint"},
     "RANGE": {"range", "arange"},
-    "SQRT": {"sqrt"},
 }
 
 
@@ -45,10 +32,8 @@ class Pattern(NamedTuple):
 
 
 SIGN, TRUE = "is the sign of {it} right?", "{it}: is True what should be True?"
-OPERATOR, COMPARISON = (
-    "in {it}, is the operator the right one?",
-    "in {it}, is the comparison the right one, also where both are equal?",
-)
+OPERATOR = "in {it}, is the operator the right one?"
+COMPARISON = "in {it}, is the comparison the right one, also where both are equal?"
 ROOT, POWER = "is the root in {it} right?", "is the power in {it} right?"
 ROOTED = "is {it} itself meant, or a root or a power of it?"
 ORDER, STEPS = "in {it}, does the order matter, and is it right?", "in {it}, which step comes first?"
@@ -62,9 +47,11 @@ NEEDED, ARGUMENTS = "is every step of {it} needed?", "are the arguments of {it} 
 CHOICE = "does the condition in {it} choose rightly?"
 COMPLETE = "are the arguments of {it} complete?"
 KEPT_AXES = "how many axes has {it}, and how many are needed?"
+OF_ROWS = "over how many numbers does {it} go, and how many should it give?"
 MISSING = "is a step missing right after {it}?"
 RESULTS = "what exactly does {it} give: one result, or several?"
 
+_TURNED = "X.mT; X.T; X.transpose(0, 1); X.transpose(1, 2); X.transpose(2, 3); X.transpose(1, 3)"
 _COMPARED = "X < Y; X <= Y; X > Y; X >= Y; X == Y; X != Y"
 
 
@@ -165,16 +152,7 @@ PATTERNS = (
     Pattern("letters", 1.0, "'xy'", "'ij'", "is {it} the order that is meant?"),
     Pattern("letters", 1.0, "'mean'; 'sum'; 'none'", "'mean'; 'sum'; 'none'", "is {it} what is wanted?"),
     # axes that change places
-    Pattern("turned", 1.2, "X.T; X.mT; X.H; X.mH", "X.mT; X.T; X.transpose(0, 1)", TURNED),
-    Pattern("turned", 1.2, "X.T; X.mT", "X.transpose(1, 2); X.transpose(2, 3); X.transpose(1, 3)", TURNED),
-    Pattern("turned", 1.2, "X.TURN(*A, **K); torch.TURN(X, *A, **K)", "X.mT; X.T; X.transpose(0, 1)", TURNED),
-    Pattern(
-        "turned",
-        1.2,
-        "X.TURN(*A, **K); torch.TURN(X, *A, **K)",
-        "X.transpose(1, 2); X.transpose(2, 3); X.transpose(1, 3)",
-        TURNED,
-    ),
+    Pattern("turned", 1.2, "X.T; X.mT; X.H; X.TURN(*A, **K); torch.TURN(X, *A, **K)", _TURNED, TURNED),
     # a second tensor
     Pattern(
         "in-place", 1.0, "X", "X.clone()", "{it}: is this a second tensor, or another name for the same one?", "renamed"
@@ -198,20 +176,8 @@ MORE_PATTERNS = (
     Pattern("choice", 1.5, "X if C else Y", "Y if C else X", CHOICE),
     Pattern("argument", 2.1, "X(*A, **K, _1=Y, **L)", "X(*A, **K, _1=None, **L)", ARGUMENTS),
     # an argument that is missing
-    Pattern(
-        "argument",
-        1.9,
-        "X.max()",
-        "X.amax(dim=-1, keepdim=True); X.amax(dim=-2, keepdim=True); X.amax(dim=0, keepdim=True)",
-        "over how many numbers does {it} go, and how many should it give?",
-    ),
-    Pattern(
-        "argument",
-        1.9,
-        "X.min()",
-        "X.amin(dim=-1, keepdim=True); X.amin(dim=-2, keepdim=True); X.amin(dim=0, keepdim=True)",
-        "over how many numbers does {it} go, and how many should it give?",
-    ),
+    Pattern("argument", 1.9, "X.max()", "X.amax(dim=-1, keepdim=True); X.amax(dim=0, keepdim=True)", OF_ROWS),
+    Pattern("argument", 1.9, "X.min()", "X.amin(dim=-1, keepdim=True); X.amin(dim=0, keepdim=True)", OF_ROWS),
     Pattern("argument", 2.0, "X.REDUCE(*A, **K)", "X.REDUCE(*A, **K, keepdim=True)", KEPT_AXES),
     Pattern("argument", 2.0, "X.ALONG(*A, **K)", "X.ALONG(*A, **K, dim=-1); X.ALONG(*A, **K, dim=0)", AXIS),
     Pattern("argument", 2.0, "X.ALONG(*A, **K)", "X.ALONG(*A, **K, dim=1); X.ALONG(*A, **K, dim=-2)", AXIS),
@@ -259,6 +225,8 @@ ADDING_PATTERNS = (
 )
 
 BEFORE = "in {it}, what becomes of the value from before?"
+PER_ROUND = "in which round of the loop does {it} end the function?"
+UNPACKED = "in {it}, is there a name for each value on the right?"
 RETURNED = "what does the function give back to whoever calls it?"
 WRITTEN = "does {it} write into a tensor that others still use?"
 _AUGMENTED = "X += Y; X -= Y; X *= Y; X /= Y; X &= Y; X |= Y"
@@ -270,14 +238,7 @@ STATEMENT_PATTERNS = (
     Pattern("not-returned", 1.0, "return", "return V", RETURNED),
     Pattern("results", 1.0, "return (*A, X, *B)", "return X", "how many results are wanted?"),
     Pattern("results", 2.5, "return X", "return X, V; return V, X", "how many results are wanted, in which order?"),
-    Pattern(
-        "indentation",
-        1.0,
-        "return X",
-        "if X: return X; if X: return True",
-        "in which round of the loop does {it} end the function?",
-        "in a loop",
-    ),
+    Pattern("indentation", 1.0, "return X", "if X: return X; if X: return True", PER_ROUND, "in a loop"),
     Pattern("in-place", 1.0, "X ∘= Y", "X = X ∘ Y", WRITTEN),
     Pattern("operator", 1.4, "X ∘= Y", "X = Y", BEFORE),
     Pattern("operator", 1.1, "X ∘= Y", _AUGMENTED, OPERATOR),
@@ -286,145 +247,6 @@ STATEMENT_PATTERNS = (
     Pattern(
         "order", 3.2, "(*A, X, *B, Y, *C) = Z", "(*A, Y, *B, X, *C) = Z", "in {it}, in which order do the names come?"
     ),
-    Pattern(
-        "results",
-        1.1,
-        "(*A, *B) = Z",
-        "(*A, _, *B) = Z; (*A, W, *B) = Z",
-        "in {it}, is there a name for each value on the right?",
-    ),
+    Pattern("results", 1.1, "(*A, *B) = Z", "(*A, _, *B) = Z; (*A, W, *B) = Z", UNPACKED),
     Pattern("results", 1.4, "(*A, X, *B) = Z", "(*A, *B) = Z", "in {it}, is there a value for each name on the left?"),
 )
-
-
-def _observed(*kinds: str) -> Callable[[Place, Bindings], bool]:
-    return lambda place, bound: place.may_be(*kinds)
-
-
-def _signed(place: Place, bound: Bindings) -> bool:
-    boolean = place.observed() is not None and place.observed().boolean
-    return _plain(place, bound) and place.may_be("tensor", "number") and not boolean
-
-
-def _booleans(place: Place, bound: Bindings) -> bool:
-    boolean = place.observed() is None or place.observed().boolean
-    return _plain(place, bound) and place.may_be("tensor") and boolean
-
-
-def _renamed(place: Place, bound: Bindings) -> bool:
-    return isinstance(place.parent, ast.Assign) and isinstance(place.node, ast.Name) and place.may_be("tensor")
-
-
-def _rooted(place: Place, bound: Bindings) -> bool:
-    return place.may_be("tensor", "number") and not isinstance(place.node, ast.Constant | ast.Tuple | ast.Slice)
-
-
-def _plain(place: Place, bound: Bindings) -> bool:
-    others = ast.Constant | ast.Tuple | ast.List | ast.Dict | ast.Starred | ast.GeneratorExp | ast.UnaryOp
-    return not isinstance(place.node, others)
-
-
-def _counted(place: Place, bound: Bindings) -> bool:
-    counts = isinstance(place.parent, ast.Slice | ast.Compare | ast.Call | ast.Subscript | ast.BinOp | ast.Assign)
-    return counts and place.may_be("number") and not isinstance(place.node, ast.Constant | ast.Slice | ast.Starred)
-
-
-def _row_of_numbers(place: Place, bound: Bindings) -> bool:
-    seen = place.observed(bound["Y"])
-    return seen is not None and seen.kind == "tensor" and seen.axes == 1 and not seen.boolean
-
-
-def _no_function(place: Place, bound: Bindings) -> bool:
-    seen = place.observed(bound["X"])
-    return not place.is_called and seen is not None and seen.kind != "other"
-
-
-def _can_be_followed(place: Place) -> bool:
-    others = ast.Constant | ast.Tuple | ast.Starred | ast.Slice
-    return not isinstance(place.node, others) and not place.is_called and not place.is_asked
-
-
-_COMMUTATIVE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr)
-CONDITIONS: dict[str, Callable[[Place, Bindings], bool]] = {
-    "": lambda place, bound: True,
-    "no shape": lambda place, bound: getattr(place.node.value, "attr", "") != "shape",
-    "no constant": lambda place, bound: not isinstance(bound["X"], ast.Constant),
-    "no function": _no_function,
-    "counts nothing": lambda place, bound: whole_number(bound["Y"]) != 1,
-    "not commutative": lambda place, bound: not isinstance(bound["∘"], _COMMUTATIVE),
-    "signed": _signed,
-    "booleans": _booleans,
-    "truth": lambda p, b: _plain(p, b) and p.may_be("truth"),
-    "tensor": _observed("tensor"),
-    "number": _observed("number"),
-    "several": _observed("several", "other"),
-    "numbers": lambda place, bound: place.may_be("tensor") and not (place.observed() and place.observed().boolean),
-    "rooted": _rooted,
-    "rooted number": lambda p, b: "math" in p.context.scope and p.axes is None and _rooted(p, b),
-    "sqrt": lambda place, bound: "sqrt" in ast.unparse(bound["F"]),
-    "counted": _counted,
-    "renamed": _renamed,
-    "few arguments": lambda place, bound: len(place.node.args) <= 4,
-    "Y is a row of numbers": _row_of_numbers,
-}
-
-
-def edits_at(place: Place, table: tuple[Pattern, ...]) -> Iterator[Edit]:
-    """The edits of a table at a place."""
-    for pattern in table:
-        if pattern.question is not MISSING or _can_be_followed(place):
-            holds = functools.partial(_holds, pattern, place)
-            for new in replacements(pattern, place.node, expression, place.context, holds):
-                new = in_context(new, getattr(place.node, "ctx", ast.Load()))
-                yield place.edit(pattern.operator, pattern.cost, pattern.question, new)
-
-
-def replacements(
-    pattern: Pattern,
-    node: ast.AST,
-    read: Callable[[str], ast.AST],
-    context: Context,
-    holds: Callable[[Bindings], bool],
-) -> Iterator[ast.AST]:
-    """What a line of a table puts in the place of a node; `read` makes trees of its templates."""
-    for template in _templates(pattern.pattern, read):
-        if type(template) is type(node) or isinstance(template, ast.Name):
-            for bound in filter(holds, matches(template, node, NAMES)):
-                for other in _templates(pattern.replacements, read):
-                    for all_bound in _with_variables(other, bound, context):
-                        yield fill(other, all_bound, node)
-
-
-@functools.cache
-def _templates(texts: str, read: Callable[[str], ast.AST]) -> list[ast.AST]:
-    return [read(text) for text in texts.split(";")]
-
-
-def _holds(pattern: Pattern, place: Place, bound: Bindings) -> bool:
-    name, _, axes = pattern.where.rpartition(" ") if pattern.where[-1:].isdigit() else (pattern.where, "", "0")
-    enough = place.axes is None or place.axes >= int(axes)
-    return enough and CONDITIONS[name](place, bound)
-
-
-def _with_variables(template: ast.AST, bound: Bindings, context: Context) -> Iterator[Bindings]:
-    """What was matched, and each variable for the letter that stands for one."""
-    letter = next((name for name in _letters_of(template) if name not in bound), None)
-    if letter is None:
-        yield bound
-        return
-    for name, seen in context.variables.items():
-        if name != getattr(bound.get("X"), "id", None) and _VARIABLES[letter](name, seen, context):
-            yield {**bound, letter: expression(name)}
-
-
-_VARIABLES: dict[str, Callable[[str, Observed | None, Context], bool]] = {
-    "V": lambda name, seen, context: True,
-    "T": lambda name, seen, context: seen is not None and seen.kind == "tensor" and not seen.boolean,
-    "N": lambda name, seen, context: seen is None or seen.kind == "number",
-    "W": lambda name, seen, context: name in context.undefined,
-}
-
-
-@functools.cache
-def _letters_of(template: ast.AST) -> list[str]:
-    return [node.id for node in ast.walk(template) if isinstance(node, ast.Name) and node.id in _VARIABLES]

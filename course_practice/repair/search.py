@@ -14,9 +14,10 @@ from course_practice.repair.code import VARIANT
 from course_practice.repair.donors import INSTEAD, Donors, Reference
 from course_practice.repair.edits import Context, Edit, Place, applied, places
 from course_practice.repair.location import Location
+from course_practice.repair.matching import edits_at
 from course_practice.repair.observed import Recording, variables
 from course_practice.repair.operators import FIRST_OPERATORS, LATER_OPERATORS
-from course_practice.repair.patterns import ADDING_PATTERNS, BRACKET_PATTERNS, MORE_PATTERNS, PATTERNS, edits_at
+from course_practice.repair.patterns import ADDING_PATTERNS, BRACKET_PATTERNS, MORE_PATTERNS, PATTERNS
 from course_practice.repair.soundness import Soundness
 from course_practice.repair.statements import statement_edits
 from course_practice.repair.variants import RIGHT, Variants
@@ -26,7 +27,7 @@ STEP = 60  # and with so many of those at a time
 SHARES = (1.0, 1.0, 0.6)  # of the budget that is spent after trying the likely edits, the others, and new code
 SIMPLE = 3.5  # the cost of edits that say something by themselves, even when more is to be done
 LOOKED_AT = 4  # wrong cases whose values are compared with the reference's
-STEPS_OF_A_RUN = 40  # expressions in a run of usual length
+STEPS = 80  # expressions in a run: so many take half of the time of a usual run, and compiling takes the rest
 PREFERRED, ERROR_LINE, HELPER = -1.5, -0.8, 0.3  # what an edit costs more in such a line
 
 
@@ -228,7 +229,7 @@ class Search:
             outcome = variants.run(recording.code, number, **recording.names)
             runs.append(recording.found)
             if number == self.first:
-                variants.price = max(1.0, recording.steps / STEPS_OF_A_RUN)
+                variants.price = 0.5 + recording.steps / STEPS
                 self.error = outcome.error
         if self.error is not None:
             line = learner_line(self.error, VARIANT)

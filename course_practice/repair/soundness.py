@@ -19,6 +19,7 @@ from typing import Any
 from torch import Tensor
 
 from course_practice.engine.compare import as_tensor
+from course_practice.engine.sandbox import Outcome
 from course_practice.repair.edits import Edit, applied, statements
 from course_practice.repair.observed import Found, Recording, is_empty, same_numbers
 from course_practice.repair.variants import Variants
@@ -50,7 +51,7 @@ class Soundness:
         new = [node for edit in edits if isinstance(edit.after, ast.AST) for node in ast.walk(edit.after)]
         own = [node for edit in edits if isinstance(edit.before, ast.AST) for node in ast.walk(edit.before)]
         old = [node for node in quiet if node in own or node not in new]
-        return found or ("dead" if any(map(self._matters, old)) else "")
+        return found or ("dead" if len(self._without_effect(old)) < len(old) else "")
 
     def was_right_at_times(self, edit: Edit) -> bool:
         """Was there a case in which the last change makes no difference where it stands?"""
@@ -62,7 +63,7 @@ class Soundness:
         """What has become of an expression or a loop that was there before."""
         if isinstance(node, ast.For | ast.While) and _rounds(node, self.before) > 1 and _rounds(node, after) == 1:
             yield "one round"
-        for part in _asked(node):
+        for part in node.values if isinstance(node, ast.BoolOp) else ():
             if _any(_is_zero, part, after) and not _any(_is_zero, part, self.before):
                 yield "zero"
         was, now = _values(node, self.before), _values(node, after)
@@ -93,26 +94,25 @@ class Soundness:
         """The steps that make no difference as the code is now. Of whole numbers, which count, that may be chance."""
         steps = [node for node in self._nodes() if isinstance(node, ast.BinOp | ast.Call | ast.Compare | ast.UnaryOp)]
         steps = [node for node in steps if not any(isinstance(value, int) for value in _values(node, self.before))]
-        return [node for node in steps if not self._matters(node)]
+        return self._without_effect(steps)
 
-    def _matters(self, node: ast.AST) -> bool:
-        """Does some answer change with the value of an expression?"""
+    def _without_effect(self, steps: list[ast.AST]) -> list[ast.AST]:
+        """Those steps whose value may be any other, and every answer stays what it is."""
         trees = [part.tree for part in self.code.parts]
-        plain, changed = Recording(trees), Recording(trees, changed=node)
-        for number in range(len(self.variants.cases)):
-            one, other = (self.variants.run(made.code, number, **made.names) for made in (plain, changed))
-            if (one.error is None) != (other.error is None):
-                return True
-            if one.error is None and not same_numbers(one.value, other.value):
-                return True
-        return False
+        for number in range(len(self.variants.cases)) if steps else ():
+            plain = self._answer(Recording(trees), number)
+            steps = [step for step in steps if _alike(plain, self._answer(Recording(trees, changed=step), number))]
+        return steps
+
+    def _answer(self, recording: Recording, number: int) -> Outcome:
+        return self.variants.run(recording.code, number, **recording.names)
 
     def _record(self) -> list[Found]:
         """What every expression is, case by case."""
         recording, runs = Recording([part.tree for part in self.code.parts]), []
         for number in range(len(self.variants.cases)):
             recording.found = {}
-            self.variants.run(recording.code, number, **recording.names)
+            self._answer(recording, number)
             runs.append(recording.found)
         return runs
 
@@ -136,9 +136,9 @@ class Soundness:
         return any(part.test is node for part in branches)
 
 
-def _asked(node: ast.AST) -> list[ast.expr]:
-    """The parts of a node of which only the truth counts."""
-    return node.values if isinstance(node, ast.BoolOp) else [node.test] if isinstance(node, _BRANCHES) else []
+def _alike(one: Outcome, other: Outcome) -> bool:
+    failed = (one.error is None, other.error is None)
+    return same_numbers(one.value, other.value) if all(failed) else not any(failed)
 
 
 def _upwards(edit: Edit) -> list[ast.AST]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from course_practice.repair.code import Part
 from course_practice.repair.edits import Change, Context, Edit, is_docstring, statements
-from course_practice.repair.patterns import RETURNED, STATEMENT_PATTERNS, WRITTEN, replacements
+from course_practice.repair.matching import replacements
+from course_practice.repair.patterns import RETURNED, STATEMENT_PATTERNS, WRITTEN
 from course_practice.repair.templates import Bindings, located, statement
 
 _KEEP = "who keeps the result of {it}?"

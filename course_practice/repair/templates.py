@@ -115,7 +115,7 @@ def _is_star(node: Any) -> bool:
 
 
 def _star(node: ast.Starred | ast.keyword) -> str:
-    return f"*{node.value.id}"
+    return f"*{getattr(node.value, 'id', '')}"
 
 
 def _elements(template: ast.Subscript, node: ast.Subscript) -> tuple[list[ast.expr], list[ast.expr]]:
