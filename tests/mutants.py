@@ -14,7 +14,7 @@ def mutants(source: str, draw: random.Random) -> Iterator[str]:
     nodes = list(ast.walk(ast.parse(source)))
     names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     names = sorted(names | {node.arg for node in nodes if isinstance(node, ast.arg)})
-    while True:
+    for _attempt in range(2_000):
         tree = ast.parse(source)
         node = draw.choice([node for node in ast.walk(tree.body[0]) if isinstance(node, ast.expr)])
         if isinstance(node, ast.Constant) and isinstance(node.value, int):

@@ -76,7 +76,7 @@ def slips(count: int) -> Iterator[tuple[str, bool, str]]:
     while count:
         exercise = draw.choice(functions)
         source = bare(exercise.reference)
-        changed = next(mutants(source, draw))
+        changed = next(mutants(source, draw), source)
         vars(module).clear()
         vars(module).update(inspect.unwrap(exercise.reference).__globals__, __name__="notebook")
         obj, cases = run_cell(module, changed), list(exercise.cases())

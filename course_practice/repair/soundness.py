@@ -205,6 +205,6 @@ def _idle(node: ast.AST, runs: list[Found], chance: bool = True) -> bool:
         values = found[id(node)].values
         counts = not chance or any(isinstance(v, float) or (isinstance(v, Tensor) and v.numel() > 1) for v in values)
         pairs = zip(values, found[id(part)].values, strict=False) if id(part) in found else [(0, 1)]
-        return counts and all(same_numbers(value, other) for value, other in pairs)
+        return counts and all(type(value) is type(other) and same_numbers(value, other) for value, other in pairs)
 
     return bool(runs) and any(all(is_same(part, found) for found in runs) for part in operands)
