@@ -150,6 +150,35 @@ def test_page_is_quiet_and_asks_no_other_host(opened, page):
     assert weight <= FIRST_VISIT, f"a first visit loads {weight:,} bytes"
 
 
+MARK_KOREAN = """() => {
+    const marked = [];
+    for (const element of document.querySelectorAll('main *')) {
+        const own = [...element.childNodes].filter(child => child.nodeType === Node.TEXT_NODE).map(text => text.data);
+        if (!/[\uac00-\ud7a3]/.test(own.join('')) || !element.checkVisibility() || element.closest('option')) continue;
+        element.setAttribute('data-korean', marked.push(element.textContent) - 1);
+    }
+    return marked;
+}"""
+
+
+@each_page
+def test_korean_letters_are_drawn_in_the_shipped_font(page):
+    """On every machine, whether it has a Korean font or none."""
+    texts = unfolded(page).evaluate(MARK_KOREAN)
+    page.evaluate("document.fonts.ready")
+    browser = page.context.new_cdp_session(page)
+    browser.send("DOM.enable")
+    browser.send("CSS.enable")
+    root = browser.send("DOM.getDocument")["root"]["nodeId"]
+    elements = browser.send("DOM.querySelectorAll", {"nodeId": root, "selector": "[data-korean]"})["nodeIds"]
+    assert len(elements) == len(texts)
+    for element, text in zip(elements, texts, strict=True):
+        used = browser.send("CSS.getPlatformFontsForNode", {"nodeId": element})["fonts"]
+        letters = sum(font["glyphCount"] for font in used if font["isCustomFont"] and "Hangul" in font["familyName"])
+        assert letters == len(re.findall("[\u3131-\u318e\uac00-\ud7a3]", text)), (text, used)
+    page.evaluate("document.querySelectorAll('[data-korean]').forEach(e => e.removeAttribute('data-korean'))")
+
+
 COLORS = ["color-contrast", "link-in-text-block"]
 # Contrast is slow to compute: of texts of one color and size on one ground, the first is enough.
 HIDE_REPEATED_TEXT = """() => {

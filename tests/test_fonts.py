@@ -1,5 +1,6 @@
 """The shipped fonts: they hold every Korean letter of the course, and no font of a machine changes a figure."""
 
+import os
 import re
 import subprocess
 import sys
@@ -78,8 +79,9 @@ def test_page_takes_korean_letters_from_the_shipped_fonts():
 
 
 @pytest.fixture
-def another_machine(tmp_path):
+def another_machine(tmp_path, monkeypatch):
     """A machine with fonts of its own under the names that a figure may use, and each letter twice as wide."""
+    monkeypatch.delenv("MPL_IGNORE_SYSTEM_FONTS", raising=False)
     before = list(font_manager.fontManager.ttflist)
     for number, name in enumerate([*FAMILIES, "NanumGothic", "Noto Sans CJK KR", "Noto Sans KR", "Malgun Gothic"]):
         font = TTFont(FONTS / "CourseHangul-Regular.ttf")
@@ -133,6 +135,19 @@ def test_korean_letters_are_measured_as_they_are_drawn():
     assert text_width("가나다") == pytest.approx(3 * 0.92 * 12 / 72, rel=0.05), "not as three empty boxes"
     boxes = [heatmap([[1.0]], [token], alt="A letter.").png for token in ("값", "글")]
     assert boxes[0] != boxes[1]
+
+
+def test_shipped_fonts_are_found_where_matplotlib_is_told_to_look_at_no_others():
+    code = "from course_lib.figures import heatmap; print(heatmap([[1.0]], ['고양이'], alt='A cat.').png.hex())"
+    drawn = [
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, env=os.environ | {"MPL_IGNORE_SYSTEM_FONTS": ignored},
+            text=True, capture_output=True, check=True,
+        )
+        for ignored in ("", "1")
+    ]  # fmt: skip
+    assert [done.stderr for done in drawn] == ["", ""]
+    assert drawn[0].stdout == drawn[1].stdout
 
 
 def test_fonts_are_read_when_the_first_figure_is_drawn():

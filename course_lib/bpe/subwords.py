@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -73,7 +73,7 @@ class Subwords:
     @classmethod
     def train(cls: type[Self], texts: Iterable[str], n_merges: int, specials: dict[str, int] = SPECIALS) -> Self:
         """Learn `n_merges` merges, fewer if no pair is left. Ids: specials, base tokens, merges; ties by the ids."""
-        words = Counter(chain.from_iterable(map(cls.split, texts)))
+        words = Counter(chain.from_iterable(map(cls.split, several(texts))))
         vocab = {
             token: i for i, token in enumerate(cls.base_tokens(words), start=1 + max(specials.values(), default=-1))
         }
@@ -106,9 +106,9 @@ class Subwords:
         gc.disable()
         try:
             if special:
-                return [self.encode(text, special) for text in texts]
+                return [self.encode(text, special) for text in several(texts)]
             split, ids_of, flatten = self.split, self.ids_of.__getitem__, chain.from_iterable
-            return [list(flatten(map(ids_of, split(text)))) for text in texts]
+            return [list(flatten(map(ids_of, split(text)))) for text in several(texts)]
         finally:
             if collecting:
                 gc.enable()
@@ -155,6 +155,14 @@ class Subwords:
             )
         return cls(*checked_model(data.get("vocab"), data.get("merges"), data.get("specials")))
 
+    def check_course_ids(self) -> None:
+        """Refuse a vocabulary in which a word has an id that batches, losses and searches give to PAD, BOS or EOS."""
+        if words := {i: self.token_of[i] for i in (PAD, BOS, EOS) if i in self.bytes_of}:
+            raise ValueError(
+                f"expected no words with the ids {PAD}, {BOS}, and {EOS} of <pad>, <bos>, and <eos>, got {words}: "
+                "train the vocabulary with the specials that are the default"
+            )
+
     @property
     def checksum(self) -> str:
         """Another one for every tokenizer that encodes otherwise.
@@ -183,6 +191,16 @@ class Subwords:
                     f"expected both parts and the result of every merge in the vocabulary, got {left!r} + {right!r} "
                     f"without {missing[0]!r}: the file is not complete"
                 )
+
+
+def several(texts: Iterable[str]) -> Iterator[str]:
+    """The texts one by one: one text alone, whose letters would be taken for texts, and what is no text are refused."""
+    if isinstance(texts, str):
+        raise TypeError("expected a list of texts, got one text: write [text]")
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"expected texts, got {text!r} among them: leave it out, or write ''")
+        yield text
 
 
 def to_text(data: bytes) -> str:

@@ -1,5 +1,6 @@
 """One look for every figure: colors by meaning, text as large as the page's, ink that follows the theme."""
 
+import os
 import warnings
 from pathlib import Path
 
@@ -76,9 +77,15 @@ def apply_style() -> None:
 
 def register_fonts() -> None:
     """Tell matplotlib of the shipped fonts, once: they are read when the first figure is drawn, not on import."""
-    if all(font.name != KOREAN for font in font_manager.fontManager.ttflist):
-        for path in sorted(FONTS.glob("*.ttf")):
-            font_manager.fontManager.addfont(path)
+    if any(font.name == KOREAN for font in font_manager.fontManager.ttflist):
+        return
+    folder = FONTS
+    if os.environ.get("MPL_IGNORE_SYSTEM_FONTS"):
+        # Then matplotlib looks for fonts in its own folder alone: the way to ours is written down as one from there.
+        own = Path(mpl.get_data_path()) / "fonts"
+        folder = own / os.path.relpath(FONTS.resolve(), own.resolve())
+    for path in sorted(folder.glob("*.ttf")):
+        font_manager.fontManager.addfont(path)
 
 
 def write_in_shipped_fonts(fig: Figure) -> None:

@@ -131,7 +131,12 @@ class Trainer:
 
     def _batches(self) -> Iterator[Any]:
         while True:
-            batches = self.epochs(self.state.epoch)
+            batches = self.epochs(self.state.epoch) if callable(self.epochs) else self.epochs
+            if batches is self.epochs or not isinstance(batches, Sequence):
+                raise TypeError(
+                    "expected a function from an epoch's number to the list of its batches, as Batches is, got "
+                    f"{type(batches).__name__}: write lambda number: list(batches)"
+                )
             if not len(batches):
                 raise ValueError("expected at least one batch an epoch, got none: is the corpus empty?")
             for batch in batches[self.state.index :]:

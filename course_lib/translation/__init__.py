@@ -13,6 +13,7 @@ from course_lib.batching import pad
 from course_lib.beam_search import Hypothesis, beam_search, check_sizes, greedy_search
 from course_lib.bpe import BPE
 from course_lib.bpe.byte_level import ByteBPE
+from course_lib.bpe.subwords import several
 from course_lib.bpe.tokenizer_files import load_tokenizer
 from course_lib.corpus import Sentence
 from course_lib.fast.cached import CachedTransformer
@@ -37,6 +38,7 @@ class Translator:
     """
 
     def __init__(self, model: nn.Module, vocabulary: BPE | ByteBPE):
+        vocabulary.check_course_ids()
         self.model, self.vocabulary = model, vocabulary
 
     @property
@@ -67,16 +69,17 @@ class Translator:
         """The hypotheses for every text, best first; `beam_size` 1 is greedy search.
 
         Texts of similar length share a batch, so that little is computed on padding; the order given comes back.
-        `done` is told after each batch how many texts it had. Without `max_len` a translation ends after twice the
-        tokens of the longest source of its batch and 20 more: a young model may never write the end itself.
+        An empty text has an empty translation. `done` is told after each batch how many texts it had. Without `max_len`
+        a translation ends after twice the tokens of the longest source of its batch and 20 more: a young model may
+        never write the end itself.
         """
-        if isinstance(texts, str):
-            raise TypeError("expected a list of texts, got one text: write [text]")
+        texts = list(several(texts))
         check_sizes(length_penalty, beam_size=beam_size, max_len=1 if max_len is None else max_len)
         self.model.eval()
         searcher = CachedTransformer(self.model) if isinstance(self.model, Transformer) else self.model
         sources = [[*ids, EOS] for ids in self.vocabulary.encode_batch(texts)]
-        found: list[list[Hypothesis]] = [[]] * len(texts)
+        found = [[Hypothesis([], 0.0, finished=True)] for _ in texts]
+        done(texts.count(""))
         for numbers in _by_length(sources, max_rows=max(1, 256 // beam_size)):
             src = pad([sources[number] for number in numbers]).to(self.device)
             state = searcher.start(src)
@@ -190,8 +193,8 @@ def alignment_accuracy(
 
 
 def _by_length(rows: Sequence[Sequence[int]], max_rows: int) -> Iterator[list[int]]:
-    """The numbers of the rows, in groups of similar length, short ones first."""
-    order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
+    """The numbers of the rows with more than an end, in groups of similar length, short ones first."""
+    order = sorted((n for n, row in enumerate(rows) if len(row) > 1), key=lambda number: len(rows[number]))
     for start in range(0, len(order), max_rows):
         yield order[start : start + max_rows]
 
