@@ -247,8 +247,12 @@ ITSELF = [1]
 ITSELF.append(ITSELF)
 
 
-@pytest.mark.parametrize("value", [[0] * 10**8, [[0] * 1000] * 10**6, [torch.ones(2)] * 10**6, [[ITSELF]]])
-def test_endless_lists_are_no_tensors_and_are_told_in_short(value):
+@pytest.mark.parametrize(
+    "make",
+    [lambda: [0] * 10**8, lambda: [[0] * 1000] * 10**6, lambda: [torch.ones(2)] * 10**6, lambda: [[ITSELF]]],
+)
+def test_endless_lists_are_no_tensors_and_are_told_in_short(make):
+    value = make()
     begun = time.process_time()
     assert as_tensor(value) is None
     assert len(brief(value)) < 100

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import functools
+import importlib
 import io
 import sys
 import traceback
@@ -89,6 +90,13 @@ def call_in_time(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], 
 
 def _plain_value(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     return plain(call(*args, **kwargs))
+
+
+@functools.cache
+def load_what_pytorch_loads_late() -> None:
+    """Half a second, once: the search has short limits, which an import would go beyond."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module("torch.fx.experimental.symbolic_shapes")  # nn.MultiheadAttention looks at masks with it
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -1,8 +1,5 @@
 """What came out of all cases of an exercise, and what there is to say about it."""
 
-import contextlib
-import functools
-import importlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +13,7 @@ from course_practice.engine.compare import Difference, as_tensor, brief, differe
 from course_practice.engine.model import Case, Convention, Exercise, Mistake
 from course_practice.engine.naming import at_once, authors_lines, guilty_lines
 from course_practice.engine.report import Result
-from course_practice.engine.sandbox import Outcome, learner_line
+from course_practice.engine.sandbox import Outcome, learner_line, load_what_pytorch_loads_late
 from course_practice.engine.source import file_of
 from course_practice.repair import Repair, nearest_repair
 
@@ -172,7 +169,7 @@ class Trial:
         return None
 
     def _repair(self, wrong: list[int], error_line: int | None = None, **options: Any) -> Repair | None:
-        _load_what_pytorch_loads_late()
+        load_what_pytorch_loads_late()
         return nearest_repair(self.exercise, self.obj, self.cases, self.expected, wrong, error_line, **options)
 
     def _pattern(self) -> Difference | None:
@@ -196,13 +193,6 @@ class Trial:
 
 def _kind(mistake: Mistake) -> str:
     return "convention" if isinstance(mistake, Convention) else "failed"
-
-
-@functools.cache
-def _load_what_pytorch_loads_late() -> None:
-    """Half a second, once: the search has short limits, which an import would go beyond."""
-    with contextlib.suppress(ImportError):
-        importlib.import_module("torch.fx.experimental.symbolic_shapes")  # nn.MultiheadAttention looks at masks with it
 
 
 def _other_numbers(a: Any, b: Any) -> bool:

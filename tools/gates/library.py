@@ -24,7 +24,7 @@ FLOORS = {name: floor for floor, names in enumerate(BUILDING) for name in names}
 ALONE = ("figures",)
 # How much a room may hold: lines of its text files, and Python files. Growth is decided here, never drifted into.
 BUDGETS = {
-    "course_lib": (11_000, 90),
+    "course_lib": (11_100, 90),
     "course_practice": (37_300, 300),
     "tests/answers": (33_000, 0),
 }
