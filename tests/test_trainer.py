@@ -367,8 +367,8 @@ def test_two_processes_stop_after_the_same_update(tmp_path):
 @pytest.mark.parametrize(
     ("epochs", "words"),
     [
-        ([], "expected epochs to be a function from an epoch's number to its batches, as Batches is, got list: write"),
-        (lambda number: iter([]), r"expected the batches of an epoch as a list, got list_iterator: .* list\(batches\)"),
+        ([], "got list: write lambda number"),
+        (lambda number: iter([]), "got list_iterator: write lambda number"),
     ],
 )
 def test_epochs_of_another_shape_are_refused(epochs, words):
@@ -376,5 +376,7 @@ def test_epochs_of_another_shape_are_refused(epochs, words):
         inspect.unwrap(Trainer.__init__)(trainer, nn.Linear(1, 1), epochs, TrainingSettings(steps=1), quiet=True)
         trainer.run()
 
-    with pytest.raises(TypeError, match=words):
+    with pytest.raises(
+        TypeError, match=f"expected a function from an epoch's number to the list of its batches, .*{words}"
+    ):
         work(object.__new__(Trainer))

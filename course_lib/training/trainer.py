@@ -73,11 +73,6 @@ class Trainer:
         loss: Callable[..., Tensor] = plain_loss,
         quiet: bool = False,
     ):
-        if not callable(epochs):
-            raise TypeError(
-                f"expected epochs to be a function from an epoch's number to its batches, as Batches is, got "
-                f"{type(epochs).__name__}: write lambda number: batches"
-            )
         self.model, self.epochs, self.settings, self.val_batches = model, epochs, settings, val_batches
         self.state = TrainingState()
         self.device = next(model.parameters()).device
@@ -136,11 +131,11 @@ class Trainer:
 
     def _batches(self) -> Iterator[Any]:
         while True:
-            batches = self.epochs(self.state.epoch)
-            if not isinstance(batches, Sequence):
+            batches = self.epochs(self.state.epoch) if callable(self.epochs) else self.epochs
+            if batches is self.epochs or not isinstance(batches, Sequence):
                 raise TypeError(
-                    f"expected the batches of an epoch as a list, got {type(batches).__name__}: a training that goes "
-                    "on begins among them, so write list(batches)"
+                    "expected a function from an epoch's number to the list of its batches, as Batches is, got "
+                    f"{type(batches).__name__}: write lambda number: list(batches)"
                 )
             if not len(batches):
                 raise ValueError("expected at least one batch an epoch, got none: is the corpus empty?")
