@@ -4,6 +4,8 @@ NOTEBOOKS ?=
 VERSIONS  ?= installed
 URL       ?=
 WORKS     ?=
+STAGES    ?=
+SINCE     ?=
 
 VENV  := .venv
 READY := $(VENV)/.ready
@@ -18,8 +20,8 @@ help:  ## list the targets
 book: $(READY)  ## build the book from the stored outputs, and print where it is
 	@$(RUN) -m tools.book
 
-test: $(READY)  ## everything a change must pass: lint, gates, tests, every notebook re-run, the book, the browser
-	@$(RUN) -m tools.stages
+test: $(READY)  ## everything a change must pass (STAGES="lint gates unit exercises notebooks book browser": only these)
+	@$(RUN) -m tools.stages $(addprefix --only ,$(STAGES)) $(addprefix --since ,$(SINCE))
 
 lab: $(READY)  ## open the chapters in JupyterLab
 	@$(RUN) -m jupyterlab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/chapters
@@ -62,10 +64,10 @@ clean:  ## remove what was built (the book and caches), not the environment
 	rm -rf _build build course_lib.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
-# One environment for everything. It is made again when it does not start, and completed when a pin changes.
+# One environment for everything. It is made again when it has no working pip, and completed when a pin changes.
 $(READY): requirements.txt constraints.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit("expected Python 3.10 or newer, got %d.%d: run make PYTHON=python3.12 (or newer)" % sys.version_info[:2] if sys.version_info < (3, 10) else 0)'
-	@$(VENV)/bin/python -c '' 2>/dev/null || { rm -rf $(VENV); $(PYTHON) -m venv $(VENV); }
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 10) <= v <= (3, 14) else "expected Python 3.10 to 3.14, got %d.%d: run make PYTHON=python3.14 (or another of these)" % v)'
+	@$(VENV)/bin/python -m pip --version >/dev/null 2>&1 || { rm -rf $(VENV); $(PYTHON) -m venv $(VENV); }
 	@echo "Installing the packages of requirements.txt into $(VENV): once, a few minutes."
 	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@

@@ -1,6 +1,7 @@
 """`python -m course_lib train | translate | score`: the translator of chapter 17 from the command line."""
 
 import importlib
+import os
 import signal
 import sys
 import threading
@@ -25,8 +26,23 @@ def usage() -> str:
     return "\n".join([*head, *lines, "", "python -m course_lib COMMAND --help explains a command's options."])
 
 
+def ready_streams() -> None:
+    """Let the output show `?` for letters that its encoding lacks, and let closed streams be empty ones.
+
+    >>> ready_streams()
+    >>> sys.stdout is None
+    False
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # first come the lowest numbers: no file of the work takes a stream's place
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+    if hasattr(sys.stdout, "reconfigure"):  # a notebook's has not
+        sys.stdout.reconfigure(errors="replace")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the first word names, with the words after it; its exit code."""
+    ready_streams()
     command, *rest = [*(sys.argv[1:] if arguments is None else arguments), ""]
     if command in ("-h", "--help"):
         print(usage())

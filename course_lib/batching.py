@@ -94,11 +94,15 @@ def encode_pairs(
 ) -> list[IdPair]:
     """Sentences as pairs of ids; one joint tokenizer for both languages, or two.
 
+    ValueError when a word of theirs has the id of PAD, BOS, or EOS.
+
     >>> from course_lib.bpe import BPE
     >>> encode_pairs([Sentence(("a",), ("b", "b"))], BPE.train(["a b"], n_merges=0))
     [([263], [264, 264])]
     """
     sentences = list(sentences)
+    for vocabulary in (tokenizer, tgt_tokenizer or tokenizer):
+        vocabulary.check_course_ids()
     src = tokenizer.encode_batch(sentence.src_text for sentence in sentences)
     tgt = (tgt_tokenizer or tokenizer).encode_batch(sentence.tgt_text for sentence in sentences)
     return list(zip(src, tgt, strict=True))

@@ -23,7 +23,8 @@ class LanguageModelConfig:
     Switched off, `rms_norm` gives layer norm, and `swiglu` a feed-forward network with GELU; n_kv_heads = n_heads
     gives multi-head attention. `positions` is "rotary", "sinusoidal", or "none". A head is `d_k` features wide,
     d_model / n_heads when it is None. `rope_base` and `rope_layout` are those of `rotary_angles` and `rotate`, `eps`
-    is that of the norms. `tied` gives input and output one matrix; `scaled` multiplies the embedding by √d_model.
+    is that of the norms. `tied` gives input and output one matrix; `scaled` multiplies the embedding by √d_model. No
+    position sees a token `pad_id`: with weights from elsewhere, give theirs, or -1 where every id is a word.
 
     >>> llama_3_2_1b = LanguageModelConfig(
     ...     vocab_size=128256, d_model=2048, n_heads=32, n_kv_heads=8, d_ff=8192, n_layers=16,
@@ -49,12 +50,15 @@ class LanguageModelConfig:
     eps: float = 1e-6
     tied: bool = True
     scaled: bool = True
+    pad_id: int = PAD
 
     def __post_init__(self):
         if self.positions not in ("rotary", "sinusoidal", "none"):
             raise ValueError(
                 f"expected positions 'rotary', 'sinusoidal', or 'none', got {self.positions!r}: choose one of them"
             )
+        if min(self.vocab_size, self.d_model, self.d_ff, self.n_layers) < 1:
+            raise ValueError(f"expected sizes of at least 1, got {self}: choose larger ones")
 
     @property
     def head_width(self) -> int:
@@ -161,7 +165,7 @@ class LanguageModel(nn.Module):
     def start(self, prompt: Int[Tensor, "batch prompt_len"]) -> LanguageState:
         """The state after reading the prompt, which may be empty; `step` goes on with the next token."""
         empty = self.tokens.weight.new_zeros(len(prompt), self.config.n_kv_heads, 0, self.config.head_width)
-        state = LanguageState([(empty, empty)] * self.config.n_layers, (prompt != PAD)[:, None, :0])
+        state = LanguageState([(empty, empty)] * self.config.n_layers, prompt[:, None, :0].bool())
         return self.continued(prompt, state)[1] if prompt.shape[1] else state
 
     def step(
@@ -176,8 +180,8 @@ class LanguageModel(nn.Module):
     ) -> tuple[Float[Tensor, "rows n vocab_size"], LanguageState]:
         """The scores at `n` more tokens per row: their positions go on where the cache ends, `offset` further on."""
         past = state.real.shape[-1]
-        real = torch.cat([state.real, (ids != PAD).view(*state.real.shape[:2], ids.shape[1])], dim=-1)
-        newest = causal_mask(real.shape[-1])[past:].to(ids.device)
+        real = torch.cat([state.real, (ids != self.config.pad_id).view(*state.real.shape[:2], ids.shape[1])], dim=-1)
+        newest = causal_mask(real.shape[-1], ids.device)[past:]
         mask = real.flatten(0, 1)[:, None, None] & newest
         x = look_up(self.tokens, ids)
         if self.config.scaled:

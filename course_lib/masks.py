@@ -21,10 +21,12 @@ def padding_mask(
     return (ids != pad_id)[:, None, None, :]
 
 
-def causal_mask(n: int) -> Bool[Tensor, "n n"]:
+def causal_mask(
+    n: int,
+    device: torch.device | str | None = None,
+) -> Bool[Tensor, "n n"]:
     """True where query i (row) may attend to key j (column): j <= i.
 
-    On another device: `causal_mask(n).to(ids.device)`.
     Source: Vaswani et al. 2017, section 3.2.3.
 
     >>> causal_mask(3).int()
@@ -32,7 +34,7 @@ def causal_mask(n: int) -> Bool[Tensor, "n n"]:
             [1, 1, 0],
             [1, 1, 1]], dtype=torch.int32)
     """
-    return torch.ones(n, n, dtype=torch.bool).tril()
+    return torch.ones(n, n, dtype=torch.bool, device=device).tril()
 
 
 def masked_softmax(
@@ -56,6 +58,7 @@ def masked_softmax(
             f"got {mask.dtype}: write mask.bool() for zeros and ones, "
             "mask == 0 for a mask of 0 and -inf"
         )
-    lowest = torch.finfo(scores.dtype).min  # its exp is 0, and no NaN
-    weights = scores.masked_fill(~mask, lowest).softmax(dim=-1)
+    # A row of nothing but -inf would be NaN: an empty row keeps its scores.
+    hidden = ~mask & mask.any(dim=-1, keepdim=True)
+    weights = scores.masked_fill(hidden, -torch.inf).softmax(dim=-1)
     return weights.masked_fill(~mask, 0.0)

@@ -34,7 +34,8 @@ def rotary_angles(
 ) -> Float[Tensor, "seq_len half_d_k"]:
     """position / base^(2i / d_k) for pair i: how far a query or key is turned.
 
-    Source: Su et al. 2021, section 3.2.2. Raises ValueError for an odd d_k.
+    Source: Su et al. 2021, section 3.2.2. Raises ValueError for an odd d_k, and
+    for positions in a table.
 
     >>> rotary_angles(torch.tensor([0, 3]), d_k=4)
     tensor([[0.0000, 0.0000],
@@ -42,6 +43,9 @@ def rotary_angles(
     """
     if d_k % 2:
         raise ValueError(f"expected an even d_k, got {d_k}: RoPE turns pairs")
+    if positions.dim() != 1:
+        got = f"expected positions in one row, got {tuple(positions.shape)}"
+        raise ValueError(f"{got}: all sentences share them, so take positions[0]")
     # bfloat16 cannot count beyond 256
     wide = torch.promote_types(torch.get_default_dtype(), torch.float32)
     return positions[:, None] * base ** (-torch.arange(0, d_k, 2, device=positions.device, dtype=wide) / d_k)

@@ -13,7 +13,7 @@ def split_heads(
     """Cut the last axis into n_heads slices; put the heads before the tokens.
 
     A slice is d_k = d_model / n_heads features wide. ValueError when that is no
-    whole number.
+    whole number, or x has another number of axes.
 
     >>> import torch
     >>> x = torch.arange(8.0).view(1, 2, 4)
@@ -21,8 +21,11 @@ def split_heads(
     tensor([[0., 1.],
             [4., 5.]])
     """
+    if x.dim() != 3:
+        got = f"expected (batch, seq_len, d_model), got {tuple(x.shape)}"
+        raise ValueError(f"{got}: x[None] is a batch of one sequence")
     batch, seq_len, d_model = x.shape
-    if d_model % n_heads:
+    if n_heads < 1 or d_model % n_heads:
         raise ValueError(
             f"expected a last axis divisible by n_heads={n_heads}, "
             f"got {d_model} features: choose another number of heads"
@@ -89,5 +92,11 @@ class MultiHeadAttention(nn.Module):
         q = split_heads(self.w_q(query), self.n_heads)
         k = split_heads(self.w_k(key), self.n_heads)
         v = split_heads(self.w_v(value), self.n_heads)
+        if not len(q) == len(k) == len(v):
+            raise ValueError(
+                "expected query, key, and value of one batch, got "
+                f"{len(q)}, {len(k)}, and {len(v)}: sentence i of one belongs "
+                "to sentence i of the others"
+            )
         heads, weights = scaled_dot_product_attention(q, k, v, mask)
         return self.w_o(merge_heads(heads)), weights

@@ -48,8 +48,9 @@ def sample(
     top_k: int | None = None,
     top_p: float = 1.0,
     generator: torch.Generator | None = None,
+    eos_id: int = EOS,
 ) -> Int[Tensor, "batch beam length"]:
-    """Draw up to `max_len` words after `tokens`, one after the other; after EOS a row holds pads.
+    """Draw up to `max_len` words after `tokens`, one after the other; after `eos_id` a row holds pads.
 
     The temperature divides the logits: below 1 the likely words become likelier, above 1 less likely.
 
@@ -73,6 +74,6 @@ def sample(
             logits = top_p_filter(logits, top_p)
         tokens = torch.multinomial(logits.softmax(dim=-1).flatten(0, 1), 1, generator=generator).view(tokens.shape)
         tokens = tokens.masked_fill(finished, PAD)
-        finished = finished | (tokens == EOS)
+        finished = finished | (tokens == eos_id)
         drawn.append(tokens)
     return torch.stack(drawn, dim=-1)[..., 1:]

@@ -96,6 +96,11 @@ class Seq2SeqConfig:
     attention: bool = True
     dropout: float = 0.1
 
+    def __post_init__(self):
+        if min(self.vocab_size, self.d_model) < 1:
+            expected = "expected sizes of at least 1"
+            raise ValueError(f"{expected}, got {self}: choose larger ones")
+
 
 @dataclass(frozen=True)
 class RecurrentState:

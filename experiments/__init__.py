@@ -19,14 +19,20 @@ from safetensors.torch import save
 from course_lib.stored import FOLDER, SCALE, rounded
 from course_lib.translation import MODELS, Translator
 
+LARGEST = 200_000  # bytes of one experiment's results, which travel with the library
+
 
 def store(script: str, seeds: list[int], folder: Path = FOLDER, **numbers: object) -> Path:
     """Write the results of a script, given as its `__file__`, with what is needed to repeat them."""
     name = Path(script).stem
     versions = {"python": ".".join(platform.python_version_tuple()[:2]), "torch": torch.__version__.split("+")[0]}
     content = {"command": f"python -m experiments.{name}", "seeds": list(seeds), "versions": versions, **numbers}
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    size = len(text.encode())
+    if size > LARGEST:
+        raise ValueError(f"expected results of at most {LARGEST} bytes, got {size}: store fewer rows or digits")
     path = folder / f"{name}.json"
-    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+    path.write_text(text, encoding="utf-8", newline="\n")
     return path
 
 

@@ -1,4 +1,4 @@
-"""What every test stands on: checked shapes, a home of its own, repeatable random cases, one thread."""
+"""What every test stands on: checked shapes, the fixed variables and a home of its own, repeatable random cases."""
 
 import os
 import shutil
@@ -6,8 +6,10 @@ import signal
 import tempfile
 from pathlib import Path
 
+from tools.environment import environment
+
 HOME = tempfile.mkdtemp(prefix="transformer-course-")
-os.environ["TRANSFORMER_COURSE_HOME"] = HOME  # a test never touches the reader's own progress
+os.environ.update(environment(HOME))  # a test never touches the reader's own progress
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 import pytest

@@ -32,6 +32,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_practice.engine import Exercise, Result, answers, check_exercise
+from course_practice.engine.clock import Limit
 from course_practice.exercises import registry
 from course_practice.repair import Repair, nearest_repair
 from course_practice.repair.code import code_of
@@ -85,7 +86,7 @@ def slips(count: int) -> Iterator[tuple[str, bool, str]]:
         outcomes = []
         for given in cases:
             if not outcomes or not outcomes[-1].out_of_time:
-                outcomes.append(answers.run(exercise, obj, given, time.monotonic() + 2.0))
+                outcomes.append(answers.run(exercise, obj, given, Limit(2.0)))
         if outcomes[-1].out_of_time or any(isinstance(outcome.error, NameError) for outcome in outcomes):
             continue
         expected = [exercise.run(exercise.reference, given) for given in cases]
@@ -114,7 +115,7 @@ def _elsewhere(exercise: Exercise, found: Repair) -> str:
         )
     unseen = fresh_cases(exercise, seeds=(31_000, 32_000, 33_000))
     wrong = [
-        answers.difference_in(exercise, want, answers.run(exercise, repaired, given, time.monotonic() + 5.0))
+        answers.difference_in(exercise, want, answers.run(exercise, repaired, given, Limit(5.0)))
         for given, want in unseen
     ]
     return "fails" if any(wrong) else "holds" if unseen else ""

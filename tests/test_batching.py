@@ -21,7 +21,7 @@ from course_lib.batching import (
 )
 from course_lib.bpe import BPE
 from course_lib.bpe.byte_level import ByteBPE
-from course_lib.corpus import read_pairs
+from course_lib.corpus import Sentence, read_pairs
 from course_lib.tokens import BOS, EOS, PAD
 
 IDS = st.lists(st.integers(4, 50), max_size=7)
@@ -165,3 +165,13 @@ def test_batches_can_be_compared_and_searched():
     assert one in [other, one]
     assert one != other
     assert padding_share([]) == 0
+
+
+def test_a_vocabulary_with_words_in_the_places_of_pads_and_ends_is_refused():
+    """Batches fill up with id 0, losses leave it out, and searches end at 2, whatever the vocabulary says."""
+    pairs = [Sentence(("a", "b"), ("c",))]
+    other = BPE.train(["a b c"], 2, specials={"<unk>": 0})
+    for tokenizers in ((other,), (BPE.train(["a b c"], 2), other)):
+        words = r"expected no words with the ids 0, 1, and 2 of <pad>, <bos>, and <eos>, got \{1: '<0x00>', 2: "
+        with pytest.raises(ValueError, match=words):
+            encode_pairs(pairs, *tokenizers)

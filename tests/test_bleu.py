@@ -1,5 +1,6 @@
 """BLEU and chrF: by hand, the fast counts against the plain ones, and against sacrebleu on thousands of cases."""
 
+import inspect
 import random
 
 import generated
@@ -337,3 +338,11 @@ def test_counts_of_other_sentences_are_refused():
         paired_bootstrap(np.zeros((3, 10), int), np.zeros((2, 10), int))
     with pytest.raises(ValueError, match="expected counts of the same sentences, got 3 and 2 rows: score both"):
         paired_randomization(np.zeros((3, 10), int), np.zeros((2, 10), int))
+
+
+@pytest.mark.parametrize("score", [corpus_bleu, corpus_chrf, sentence_counts])
+def test_one_text_in_place_of_a_list_is_refused(score):
+    for texts in (("the cat", "the cat"), ("the", ["t", "h", "e"]), (["t", "h", "e"], "the")):
+        words = r"expected lists of hypotheses and references, got one text: write \[text\]"
+        with pytest.raises(TypeError, match=words):
+            inspect.unwrap(score)(*texts)

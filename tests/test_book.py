@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
-from browser import find_chromium, launch
+from browser import launch
 from bs4 import BeautifulSoup
 
 from tools import address
@@ -18,9 +18,6 @@ from tools.environment import BOOK, ROOT
 from tools.gates import pages
 
 FIRST_VISIT = 3_000_000  # bytes: a page with everything it loads, nothing in the cache
-
-if find_chromium() is None and not os.environ.get("CI"):
-    pytest.skip("there is no Chromium here (CI insists on it)", allow_module_level=True)
 
 
 def documents() -> list[str]:
@@ -103,7 +100,7 @@ def visit(browser):
 
 
 @pytest.fixture(scope="session")
-def opened(request, book, browser):
+def opened(request, browser, book):
     """A page's name, and the window that all of its tests share."""
     seen = Visit(browser, color_scheme="light", reduced_motion="reduce")
     page = seen.open(book / f"{request.param}.html")
@@ -151,6 +148,35 @@ def test_page_is_quiet_and_asks_no_other_host(opened, page):
     assert seen.errors == []
     weight = sum(path.stat().st_size for path in seen.files if path.is_file())
     assert weight <= FIRST_VISIT, f"a first visit loads {weight:,} bytes"
+
+
+MARK_KOREAN = """() => {
+    const marked = [];
+    for (const element of document.querySelectorAll('main *')) {
+        const own = [...element.childNodes].filter(child => child.nodeType === Node.TEXT_NODE).map(text => text.data);
+        if (!/[\uac00-\ud7a3]/.test(own.join('')) || !element.checkVisibility() || element.closest('option')) continue;
+        element.setAttribute('data-korean', marked.push(element.textContent) - 1);
+    }
+    return marked;
+}"""
+
+
+@each_page
+def test_korean_letters_are_drawn_in_the_shipped_font(page):
+    """On every machine, whether it has a Korean font or none."""
+    texts = unfolded(page).evaluate(MARK_KOREAN)
+    page.evaluate("document.fonts.ready")
+    browser = page.context.new_cdp_session(page)
+    browser.send("DOM.enable")
+    browser.send("CSS.enable")
+    root = browser.send("DOM.getDocument")["root"]["nodeId"]
+    elements = browser.send("DOM.querySelectorAll", {"nodeId": root, "selector": "[data-korean]"})["nodeIds"]
+    assert len(elements) == len(texts)
+    for element, text in zip(elements, texts, strict=True):
+        used = browser.send("CSS.getPlatformFontsForNode", {"nodeId": element})["fonts"]
+        letters = sum(font["glyphCount"] for font in used if font["isCustomFont"] and "Hangul" in font["familyName"])
+        assert letters == len(re.findall("[\u3131-\u318e\uac00-\ud7a3]", text)), (text, used)
+    page.evaluate("document.querySelectorAll('[data-korean]').forEach(e => e.removeAttribute('data-korean'))")
 
 
 COLORS = ["color-contrast", "link-in-text-block"]

@@ -1,7 +1,6 @@
 """The book's own extensions: alerts, the map, the pages written from data, formulas without a network."""
 
 import json
-import os
 import re
 import sys
 from importlib import import_module
@@ -13,7 +12,7 @@ import nbformat
 import pytest
 import torch
 import yaml
-from browser import find_chromium, launch
+from browser import launch
 from bs4 import BeautifulSoup
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
@@ -396,8 +395,6 @@ MISSED = "<div data-course-missed hidden><p>Look at these again</p></div>"
 @pytest.fixture
 def open_page(tmp_path):
     """Opens a page with the book's script, in a browser of its own."""
-    if find_chromium() is None and not os.environ.get("CI"):
-        pytest.skip("there is no Chromium here (CI insists on it)")
     script = f"<script>DOCUMENTATION_OPTIONS = {{}};{(BOOK / '_static' / 'course.js').read_text('utf-8')}</script>"
     with launch() as browser:
 
@@ -451,6 +448,31 @@ def test_missed_questions_are_listed_with_a_link_to_each(open_page):
         if not links.count():
             break
     assert not page.get_by_text("Look at these again").is_visible()
+
+
+@pytest.mark.parametrize("theme", ["sphinx_book_theme", "basic"])
+def test_the_search_finds_no_word_that_every_object_has(theme, tmp_path):
+    """Sphinx's own script looks `constructor` up in a plain object, finds a function there, and ends."""
+    (tmp_path / "index.md").write_text("# Page\n\nAll about heads.\n", encoding="utf-8")
+    settings = {
+        "extensions": ["myst_parser"],
+        "source_suffix": {".rst": "restructuredtext"},
+        "html_theme": theme,
+        "html_static_path": [str(BOOK / "_static")],
+        "html_js_files": ["course.js"],
+        "html_copy_source": False,
+    }
+    with docutils_namespace():
+        Sphinx(tmp_path, None, tmp_path / "out", tmp_path / "trees", "html", settings, status=None).build()
+    with launch() as browser:
+        page = browser.new_page()
+        errors = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        for query, found in (("constructor __proto__", 0), ("heads", 1), ("constructor heads", 0)):
+            page.goto(f"{(tmp_path / 'out' / 'search.html').as_uri()}?q={query}")
+            page.wait_for_function("document.querySelector('.search-summary')?.innerText", timeout=10_000)
+            assert page.locator("#search-results li a").count() == found
+        assert errors == []
 
 
 # The static pictures of figures

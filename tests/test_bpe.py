@@ -1,12 +1,14 @@
 """BPE: by hand, the fast form against the plain one, and against `tokenizers` and `tiktoken`."""
 
 import inspect
+import itertools
 import json
 import random
 import subprocess
 import sys
 import unicodedata
 from collections import Counter
+from time import process_time
 
 import generated
 import pytest
@@ -17,8 +19,15 @@ from hypothesis import strategies as st
 
 from course_lib.bpe import BPE, BYTES, MARK, apply_merges, merge, pair_counts, train_bpe, word_symbols
 from course_lib.bpe.byte_level import BYTE_ORDER, CHARACTER_OF, ByteBPE
-from course_lib.bpe.fast import WordCache, merge_long
-from course_lib.bpe.tokenizer_files import export_tokenizers, import_tokenizers, load_tokenizer, tiktoken_arguments
+from course_lib.bpe.fast import Row, WordCache, merge_long
+from course_lib.bpe.subwords import several
+from course_lib.bpe.tokenizer_files import (
+    export_tokenizers,
+    import_gpt2,
+    import_tokenizers,
+    load_tokenizer,
+    tiktoken_arguments,
+)
 from course_lib.tokens import BOS, EOS, PAD, UNK
 
 CLASSIC = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
@@ -112,6 +121,30 @@ def test_fast_training_and_encoding_equal_the_plain_forms(frequencies, n_merges)
     assert tokenizer.merges == train_bpe(frequencies, n_merges)
     for word in frequencies:
         assert tuple(tokenizer.tokens(tokenizer.encode(word))) == apply_merges(word, tokenizer.merges)
+
+
+@given(st.dictionaries(st.text("ab", min_size=20, max_size=90), st.integers(1, 3), max_size=3), st.integers(0, 40))
+def test_long_words_train_as_the_plain_form_says(frequencies, n_merges):
+    assert BPE.train(texts_of(frequencies), n_merges).merges == train_bpe(frequencies, n_merges)
+
+
+@pytest.mark.parametrize("word", ["a" * 200_000, "abc" * 70_000])
+def test_training_on_one_long_word_takes_no_quadratic_time(word):
+    """Steps are those of the places that are merged: together fewer than the word has symbols."""
+    merged = Counter()
+
+    class Counted(Row):
+        def merge(self, pair, new):
+            merged["places"] += len(self.places[pair])
+            return super().merge(pair, new)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("course_lib.bpe.fast.Row", Counted)
+        begun = process_time()
+        tokenizer = ByteBPE.train([word], 20)
+    assert len(tokenizer.merges) > 15
+    assert merged["places"] < 3 * len(word)
+    assert process_time() - begun < 30  # of the processor; a second, where visits are few but each looks at the word
 
 
 @st.composite
@@ -531,6 +564,21 @@ def test_any_id_may_stand_before_the_bytes(largest):
     assert ours.decode(ours.encode(text)) == text
 
 
+def test_the_checksum_knows_tokenizers_that_encode_otherwise(tmp_path):
+    tokenizer = BPE.train(["low lower"], 4)
+    tokenizer.save(tmp_path / "same.json")
+    assert BPE.load(tmp_path / "same.json").checksum == tokenizer.checksum
+    ids = {token: i for token, i in zip(tokenizer.vocab, reversed(tokenizer.vocab.values()), strict=True)}
+    others = [
+        BPE(ids, tokenizer.merges),
+        BPE(tokenizer.vocab, tokenizer.merges[:-1]),
+        BPE(tokenizer.vocab, tokenizer.merges[::-1]),
+        BPE(tokenizer.vocab, tokenizer.merges, {"<pad>": 0}),
+        ByteBPE.train(["low lower"], 4),
+    ]
+    assert len({other.checksum for other in [tokenizer, *others]}) == 1 + len(others)
+
+
 def test_special_tokens_have_names_of_their_own():
     with pytest.raises(ValueError, match="expected special tokens with names of their own, got '_'"):
         ByteBPE.train(["a_b a_b"], 1, {"<pad>": 0, "_": 1})
@@ -565,3 +613,51 @@ def test_a_text_without_spaces_takes_no_quadratic_time(monkeypatch):
     assert tokenizer.decode(tokenizer.encode(text)) == text
     assert merged == [len(text)]
     assert asked["ranks"] <= 5 * len(text)
+
+
+@pytest.mark.parametrize("kind", [BPE, ByteBPE])
+def test_one_text_in_place_of_texts_is_refused(kind):
+    tokenizer = kind.train(["low lower"], 2)
+    works = [lambda texts: kind.train(texts, 2), tokenizer.encode_batch]
+    works.append(lambda texts: tokenizer.encode_batch(texts, special=True))
+    for work in works:
+        with pytest.raises(TypeError, match=r"expected a list of texts, got one text: write \[text\]"):
+            work("low")
+
+
+def test_what_is_no_text_is_refused_and_texts_come_one_by_one():
+    endless = inspect.unwrap(several)(itertools.chain(["low"], itertools.repeat(None)))
+    assert next(endless) == "low"
+    with pytest.raises(TypeError, match="expected texts, got None among them: leave it out, or write ''"):
+        next(endless)
+
+
+def test_a_token_that_is_half_a_character_is_not_exported(tmp_path):
+    for text in ("a\ud800b", "low"):
+        tokenizer = BPE.train([text], 2)
+        if text == "low":
+            export_tokenizers(tokenizer, tmp_path / "it.json")
+            tokenizers.Tokenizer.from_file(str(tmp_path / "it.json"))
+        else:
+            with pytest.raises(ValueError, match=r"expected tokens of whole characters, got .*d800.*: `tokenizers`"):
+                export_tokenizers(tokenizer, tmp_path / "it.json")
+            assert not (tmp_path / "it.json").exists()
+
+
+@pytest.mark.parametrize("version", [True, False])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_two_files_of_gpt2_are_read(version, end, tmp_path, course_texts):
+    theirs = tokenizers.ByteLevelBPETokenizer()
+    theirs.train_from_iterator([*course_texts[:300], "#version of #versions"], 500, special_tokens=["<|endoftext|>"])
+    theirs.save_model(str(tmp_path))
+    merges = tmp_path / "merges.txt"
+    lines = merges.read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("#version")
+    merges.write_bytes((end.join(lines[0 if version else 1 :]) + end).encode())
+    ours = import_gpt2(tmp_path / "vocab.json", merges)
+    assert ours.specials == {"<|endoftext|>": 0}
+    for text in [*course_texts[:50], "It's 27 + 677, 한글 😀\n\n  #version", ""]:
+        assert ours.encode(text) == theirs.encode(text).ids
+    merges.write_text("#version: 0.2\na b c\n")
+    with pytest.raises(ValueError, match="expected two tokens in every merge"):
+        import_gpt2(tmp_path / "vocab.json", merges)

@@ -1,5 +1,10 @@
 """Checkpoints: whole or not at all."""
 
+import hashlib
+import io
+import pickle
+from unittest import mock
+
 import pytest
 import torch
 
@@ -46,6 +51,28 @@ def test_foreign_file_is_refused(tmp_path):
     torch.save({"w": torch.ones(1)}, tmp_path / "other.pt")
     with pytest.raises(DamagedCheckpoint, match=r"expected a checkpoint of this course, got other\.pt, which begins"):
         load_checkpoint(tmp_path / "other.pt")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"cos\nsystem\n(S'exit 3'\ntR.", pickle.dumps([1], protocol=2), b"PK\x03\x04", None]
+)
+def test_content_that_torch_cannot_read_or_no_dictionary_is_refused(content, path):
+    """The checksum is right: somebody made it so."""
+    if content is None:
+        buffer = io.BytesIO()
+        torch.save(torch.ones(2), buffer)
+        content = buffer.getvalue()
+    magic = path.read_bytes().split(b"\n")[0] + b"\n"
+    path.write_bytes(magic + hashlib.sha256(content).digest() + content)
+    with pytest.raises(DamagedCheckpoint, match=r"in step-00000007\.pt, got .*: this file is not of this course"):
+        load_checkpoint(path)
+
+
+def test_a_lack_of_memory_is_no_damage(path, monkeypatch):
+    for error in (MemoryError("none left"), RuntimeError("CUDA out of memory."), RuntimeError("can't allocate memory")):
+        monkeypatch.setattr("torch.load", mock.Mock(side_effect=error))
+        with pytest.raises(type(error), match=str(error)):
+            load_checkpoint(path)
 
 
 def test_failed_write_leaves_the_old_file(path):

@@ -1,10 +1,14 @@
 """What the commands share: options that are checked, one line for an error, exit codes, help whose examples work."""
 
 import argparse
+import json
 import os
 import shlex
 import signal
+import subprocess
 import sys
+from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -20,6 +24,7 @@ from course_lib.translation.commands.options import (
     run_command,
     whole,
 )
+from course_lib.translation.run_folder import KEPT, files_of
 
 COMMANDS = {"train": train, "translate": translate, "score": score}
 
@@ -77,6 +82,7 @@ def stop(error):
         (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), 1, "add: expected enough memory, got less"),
         (MemoryError(), 1, "add: expected enough memory, got less"),
         (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(signal.SIGTERM), 143, ""),
     ],
 )
 def test_what_people_can_put_right_is_said_in_one_line(error, code, line, capsys):
@@ -111,6 +117,39 @@ def test_places_that_cannot_be_written_are_found_before_the_work(tmp_path):
     check_file(tmp_path / "new" / "figures.json")
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["new"]
     assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_a_device_needs_no_place_beside_it(monkeypatch):
+    monkeypatch.setattr("course_lib.translation.commands.options.check_writable", mock.Mock(side_effect=OSError))
+    check_file(Path(os.devnull))
+
+
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("name", [*KEPT, "checkpoints/step-00000100.pt", "../run/model.pt"])
+def test_names_that_a_training_keeps_are_never_an_output(name, there, tmp_path):
+    run = tmp_path / "run"
+    (run / "checkpoints").mkdir(parents=True)
+    output = run / name
+    if there and not output.is_dir():
+        output.touch()
+    words = "Is a directory" if output.is_dir() else "expected --output other than .* kept by a training"
+    with pytest.raises((ValueError, OSError), match=words):
+        check_file(output, "--output", keeps=files_of(run))
+
+
+def test_another_name_in_the_folder_is_an_output_a_first_and_a_second_time(tmp_path):
+    for _ in range(2):
+        check_file(tmp_path / "figures.json", reads=["", "nowhere"], keeps=files_of(tmp_path))
+        (tmp_path / "figures.json").touch()
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_another_name_of_a_file_that_is_read_or_kept_is_no_output(link, tmp_path):
+    for name in ("pairs.tsv", "model.pt"):
+        (tmp_path / name).touch()
+        link(tmp_path / name, tmp_path / f"other {name}")
+        with pytest.raises(ValueError, match="expected --json other than the files that are read or kept"):
+            check_file(tmp_path / f"other {name}", reads=[str(tmp_path / "pairs.tsv")], keeps=files_of(tmp_path))
 
 
 def examples(command):
@@ -158,6 +197,17 @@ def test_help_teaches(command):
         assert part in words
     assert all(action.help for action in parser._actions)
     assert max(map(len, parser.description.split("\n"))) <= 100
+
+
+def test_closed_streams_are_empty_ones(tmp_path):
+    (tmp_path / "text").write_text("a b c d\n")
+    score = f"{shlex.quote(sys.executable)} -m course_lib score text text --json figures.json"
+    for closed in (">&-", "<&-", "2>&-", "<&- >&- 2>&-"):
+        done = subprocess.run(["sh", "-c", f"{score} {closed}"], cwd=tmp_path, capture_output=True, check=True)
+        assert done.stderr == b""
+        assert json.loads((tmp_path / "figures.json").read_text())["bleu"]["score"] == pytest.approx(100)
+        assert (tmp_path / "text").read_text() == "a b c d\n"
+        (tmp_path / "figures.json").unlink()
 
 
 def test_ctrl_c_during_the_imports_shows_no_page_of_them(interruptible, monkeypatch):

@@ -449,6 +449,21 @@ def test_any_file_is_read_or_refused(tmp_path_factory, data):
         assert sentence.tgt_text.encode() in data
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("last", ["", "end"])
+def test_lines_end_as_on_every_system(end, last, tmp_path):
+    path = tmp_path / "pairs.tsv"
+    lines = [f"Hund {i}\tdog {i}" for i in range(3)]
+    path.write_bytes((end.join(lines) + (end if last else "")).encode())
+    pairs = read_pairs(path, held_out=0.0)["train"]
+    assert sorted((pair.src_text, pair.tgt_text) for pair in pairs) == [(f"Hund {i}", f"dog {i}") for i in range(3)]
+
+
+def test_a_carriage_return_among_lines_is_part_of_one(tmp_path):
+    (tmp_path / "pairs.tsv").write_bytes(b"one\rtwo\tthree\n")
+    assert read_pairs(tmp_path / "pairs.tsv", held_out=0.0)["train"][0].src_text == "one\rtwo"
+
+
 @given(st.text(), st.text())
 def test_words_and_text_are_the_same_thing(src, tgt):
     pair = Sentence(tuple(src.split(" ")), tuple(tgt.split(" ")))

@@ -266,12 +266,35 @@ def test_fused_attention_in_half_precision(form, dtype):
     torch.testing.assert_close(out.float(), expected, rtol=0.03, atol=0.03)
 
 
-def test_additive_mask_stays_finite_after_adding_scores():
+def test_additive_mask_hides_whatever_the_scores_are_and_leaves_empty_rows_finite():
     for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
-        bias = additive_mask(torch.tensor([True, False]), dtype)
+        bias = additive_mask(torch.tensor([[True, False], [False, False]]), dtype)
         assert bias.dtype == dtype
-        assert bias[0] == 0
-        assert (bias[1] - 100).isfinite()
+        scores = torch.tensor([torch.finfo(dtype).min, torch.finfo(dtype).max], dtype=dtype)
+        assert (scores + bias).softmax(dim=-1)[0].tolist() == [1, 0]
+        assert bias[1].isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_scores_too_large_for_half_precision_are_those_of_pytorch(form, dtype):
+    """300 · 300 · 64 / 8 is far beyond float16; with the sign turned it is far below what is hidden, too."""
+    for sign in (1, -1):
+        query, key = torch.full((1, 2, 3, 64), 300.0, dtype=dtype), torch.full((1, 2, 3, 64), 300.0 * sign, dtype=dtype)
+        value = torch.arange(3.0, dtype=dtype)[:, None].expand(1, 2, 3, 64)
+        for mask in (None, torch.tensor([[True, False, True]]), torch.tensor([[True], [False], [True]])):
+            expected = F.scaled_dot_product_attention(query, key, value, mask)
+            found = fused_attention(query, key, value, mask)
+            torch.testing.assert_close(found, expected.nan_to_num(0.0))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_gradients_stay_finite_beside_rows_with_nothing_to_see(form, dtype):
+    parts = [part.to(dtype).requires_grad_() for part in torch.randn(3, 2, 3, 40, 8)]
+    mask = torch.rand(2, 1, 40, 40) > 0.4
+    mask[0, 0, 2] = mask[1] = False
+    fused_attention(*parts, mask).sum().backward()
+    assert all(part.grad.isfinite().all() for part in parts)
+    assert parts[0].grad[1].eq(0).all()
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -359,3 +382,11 @@ def test_targets_of_another_length_are_refused():
     model = Transformer(TransformerConfig(vocab_size=11, d_model=8, n_heads=2, d_ff=16, n_layers=1))
     with pytest.raises(ValueError, match=r"expected tgt_in and tgt_out of one shape, got \(1, 1\) and \(1, 3\)"):
         inspect.unwrap(packed_loss)(model, torch.tensor([[5]]), torch.tensor([[1]]), torch.tensor([[5, 6, 2]]))
+
+
+def test_sources_and_targets_of_other_numbers_are_refused():
+    """One source would be translated into every target, without a word."""
+    model = Transformer(TransformerConfig(11, d_model=8, n_heads=2, d_ff=16, n_layers=1))
+    src, tgt = torch.tensor([[5, 6, 2]]), torch.tensor([[1, 7], [1, 8]])
+    with pytest.raises(ValueError, match="expected as many sources as targets, got 1 and 2: they are pairs"):
+        inspect.unwrap(packed_loss)(model, src, tgt, tgt)

@@ -9,8 +9,9 @@ from fixtures import doubling
 
 from tools import template
 from tools.cells import from_text, to_text
+from tools.environment import CHAPTERS
 from tools.form import text_of
-from tools.gates import chapter, definitions, exercises, folds, links, outputs, width
+from tools.gates import chapter, definitions, exercises, folds, links, outputs, steady, width
 
 URL = "https://github.com/someone/transformer-course"
 COSTS = {"97_doubling": {"seconds": 3.0, "memory_mb": 280, "cores": 2}}
@@ -54,6 +55,9 @@ GATES = {
     "outputs.machine_traces": outputs.machine_traces,
     "outputs.figures_without_words": outputs.figures_without_words,
     "outputs.too_heavy": outputs.too_heavy,
+    "steady.fonts": steady.fonts,
+    "steady.sizes": steady.sizes,
+    "steady.clocks": steady.clocks,
     "exercises.ids_match": lambda path: exercises.ids_match([path], REGISTRY),
     "exercises.form": lambda path: exercises.form(path, REGISTRY),
     "folds.predictions": folds.predictions,
@@ -113,6 +117,29 @@ def on(cell_id, **changes):
 
 def metadata(cell_id, **changes):
     return lambda nb: next(cell for cell in nb.cells if cell.id == cell_id).metadata.update(changes)
+
+
+VIEW = '{"queries": ["it"], "keys": ["🙂"]}'
+
+
+def draws(line):
+    """An edit that puts a line into the cell of the figure."""
+    return lambda nb: next(cell for cell in nb.cells if cell.id == "figure").update(source=line)
+
+
+def measures(last, plain=None):
+    """An edit that measures a time in a cell, which ends with the code given and shows `plain`."""
+    source = (
+        "import time\nfrom timeit import default_timer as clock\n\ndef seconds():\n    start = clock()\n"
+        f"    return clock() - start\n\nstart, took = time.perf_counter(), seconds()\n{last}"
+    )
+
+    def edit(nb):
+        cell = next(cell for cell in nb.cells if cell.id == "pitfall-1")
+        data = {"text/plain": plain}
+        cell.update(source=source, outputs=[nbformat.v4.new_output("execute_result", data=data)] if plain else [])
+
+    return edit
 
 
 BROKEN = {
@@ -213,6 +240,38 @@ BROKEN = {
     "outputs.too_heavy": [
         (output(text="x" * 330_001), "cell 'pitfall-1': an output of 330,001 bytes"),
         (on("idea", source="x" * 2_000_000), "at most 2,000,000"),
+    ],
+    "steady.fonts": [
+        (
+            output(html="<svg role='img' aria-label='x'><text>나는 뷁</text></svg>"),
+            "'pitfall-1': the figure holds '뷁'",
+        ),
+        (
+            output(html=f"<svg hidden data-weights='{VIEW}'></svg>"),
+            "the figure holds '🙂', which the shipped fonts lack",
+        ),
+        (draws('ax.set_title("값", family="NanumGothic")'), "cell 'figure': chooses a font (family=…)"),
+        (draws('fig.text(0, 0, "값", fontproperties=malgun)'), "chooses a font (fontproperties=…)"),
+        (draws("title.set_fontfamily(malgun)"), "chooses a font (set_fontfamily)"),
+        (draws("from matplotlib import font_manager"), "chooses a font (font_manager)"),
+        (draws('mpl.rcParams["font.sans-serif"] = ["Malgun Gothic"]'), "chooses a font ('font.sans-serif')"),
+    ],
+    "steady.sizes": [
+        (output(html="<img alt='Dots' src='data:image/png;base64,x' width='361'>"), 'with its size (width="361")'),
+        (output(html="<img alt='Dots' height=\"361\" src='a.png'>"), "cell 'pitfall-1': a picture is compared with"),
+        (output(html="<p><canvas aria-label='x' width='9'></canvas></p>"), 'with its size (width="9")'),
+        (output(html="<div style='margin: 0; width: 361.5px'>Dots</div>"), "with its size (width: 361.5px)"),
+    ],
+    "steady.clocks": [
+        (measures("print(took)"), "cell 'pitfall-1': tells what a clock measured (took)"),
+        (measures("print(time.perf_counter() - 3)"), "tells what a clock measured (perf_counter)"),
+        (measures('print(f"{time.time() - 3:.1f}")'), "tells what a clock measured (time.time)"),
+        (measures("times = []\ntimes.append(took)\nprint(min(times))"), "tells what a clock measured (times)"),
+        (measures("best = {}\nfor n in range(3):\n    best[n] = seconds()\nprint(best)"), "measured (best)"),
+        (measures("faster = 'yes' if took < 1 else 'no'\nprint(faster)"), "measured (faster)"),
+        (measures("print(clock())"), "tells what a clock measured (clock)"),
+        (measures("took", plain="0.01"), "tells what a clock measured (took)"),
+        (measures('bars({"here": took}, alt=f"It takes {took}.")', plain="Figure: It takes 1."), "measured (took)"),
     ],
     "exercises.ids_match": [
         (swap('check("doubling.triple"', 'check("doubling.tripel"'), "names no exercise of the registry"),
@@ -354,6 +413,30 @@ def test_broken_chapter_is_refused(gate, edit, words, tmp_path):
     assert any(words in complaint for complaint in complaints), complaints
 
 
+@pytest.mark.parametrize(
+    ("last", "plain"),
+    [
+        ('bars({"here": took}, alt="The times of this run.")', "Figure: The times of this run."),
+        ("took  # what is not shown is not compared", None),
+        ("print('measured')", None),
+    ],
+)
+def test_what_a_clock_measured_may_be_drawn(last, plain, tmp_path):
+    assert steady.clocks(written(tmp_path, measures(last, plain))) == []
+
+
+def test_chapters_are_refused_as_they_were_compared_once(tmp_path):
+    """Without a font for their Korean letters, and with the sizes of their pictures, which no two machines agree on."""
+    settings = tmp_path / "sanitize.cfg"
+    settings.write_text("regex: base64,[A-Za-z0-9+/=]*\nreplace: base64,\n", encoding="utf-8")
+    for stem, cell in {"17_translation": "slider-figure", "18_attention_view": "two-maps"}.items():
+        path = CHAPTERS / f"{stem}.ipynb"
+        assert any(repr(cell) in complaint for complaint in steady.fonts(path, shipped=tmp_path))
+        assert any(repr(cell) in complaint for complaint in steady.sizes(path, settings))
+    cost = steady.sizes(CHAPTERS / "19_cost.ipynb", settings)
+    assert any("'crossover-live-code': a picture is compared with its size" in complaint for complaint in cost)
+
+
 @pytest.mark.filterwarnings("ignore:Non-unique cell id")
 def test_cell_id_that_stands_twice_is_refused(tmp_path):
     path = written(tmp_path)
@@ -363,7 +446,7 @@ def test_cell_id_that_stands_twice_is_refused(tmp_path):
 
 def test_no_gate_lacks_a_broken_example():
     assert set(GATES) == set(BROKEN)
-    for module in (chapter, folds, width, outputs, exercises, definitions, links):
+    for module in (chapter, folds, width, outputs, steady, exercises, definitions, links):
         for name, value in vars(module).items():
             notes = getattr(value, "__annotations__", {})
             if notes.get("return") == list[str] and {"path", "paths"} & set(notes) and not name.startswith("_"):

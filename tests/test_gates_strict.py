@@ -28,8 +28,14 @@ quiet = 1
 sum(range(4))
 
 %% code drawing
-HTML(f"<p>Drawn.</p><svg role='img' aria-label='A dot'>{random.random()}</svg>")
+picture = f"<img alt='A dot' width=\\"{random.randrange(9)}\\" src=\\"data:image/png;base64,AAAA\\">"
+HTML(f"<p>Drawn.</p><svg role='img' aria-label='A dot'>{random.random()}</svg>{picture}")
 """
+# 6, as the cell `value` has it, by a clock that goes right.
+CLOCK = (
+    "import time; read = [(time.perf_counter(), time.sleep(0.1))[0] for _ in range(4)]; "
+    "6 if all(0.1 <= b - a < 0.2 for a, b in zip(read, read[1:])) else 7"
+)
 # What is broken in the stored notebook, and the cell in which nbval must see it (None: nothing is broken).
 CASES = {
     "whole": ("", "", None),
@@ -38,6 +44,7 @@ CASES = {
     "stale_value": ('"6"', '"7"', "Cell 3"),
     "stale_html": (' "<p>Drawn.', ' "<p>Sketched.', "Cell 4"),
     "new_output": ('"quiet = 1"', '"print(1)"', "Cell 2"),
+    "measured": ('"sum(range(4))"', f'"{CLOCK}"', "Cell 3"),
     "drawing_differs": (" \"<p>Drawn.</p><svg role='img'", " \"<p>Drawn.</p><svg role='none'", None),
 }
 

@@ -1,4 +1,4 @@
-"""The house is in order: the library's floors, its examples, its package, the pins, the one public address."""
+"""The house is in order: the library's floors, its examples, its package, the one public address."""
 
 import importlib
 import re
@@ -12,16 +12,14 @@ import pytest
 import torch
 from doctests import run_doctests
 from jaxtyping import TypeCheckError
-from packaging.requirements import Requirement
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.masks import masked_softmax
 from course_practice.exercises import progress_file
 from tools import address
-from tools.colab import build_wheel, oldest, pip
+from tools.colab import build_wheel, pip
 from tools.environment import LIBRARY, PRACTICE, ROOT, chapters, environment
 from tools.gates import library, links
-from tools.pins import name_of
 
 MODULES = sorted([*LIBRARY.rglob("*.py"), *PRACTICE.rglob("*.py")])
 BANKS = library.banks(PRACTICE)
@@ -125,33 +123,6 @@ def test_installed_package_works_in_an_empty_folder(wheel, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip().splitlines()[-1]).is_relative_to(target)
-
-
-def pins(name: str) -> list[Requirement]:
-    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
-    return [Requirement(line) for line in lines if line and line[0].isalpha()]
-
-
-def test_pins_are_exact_and_within_the_ranges_of_the_package():
-    pinned = pins("requirements.txt")
-    assert all(re.fullmatch(r"==[\w.]+", str(requirement.specifier)) for requirement in pinned)
-    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    ranges = [
-        Requirement(line) for line in re.findall(r'^ +"(.*)",$', text.split("dependencies = [")[1].split("]")[0], re.M)
-    ]
-    assert ranges
-    for wanted in ranges:
-        chosen = [pin for pin in pinned if name_of(pin.name) == name_of(wanted.name)]
-        assert chosen, f"{wanted.name} is not in requirements.txt"
-        for pin in chosen:
-            assert wanted.specifier.contains(str(pin.specifier)[2:]), f"{pin} is not within {wanted}"
-    assert sorted(oldest()) == sorted(str(wanted).replace(">=", "==") for wanted in ranges)
-
-
-def test_constraints_pin_what_requirements_do_not():
-    chosen, brought = {name_of(pin.name) for pin in pins("requirements.txt")}, pins("constraints.txt")
-    assert not chosen & {name_of(pin.name) for pin in brought}, "run make pins"
-    assert len(brought) > 50
 
 
 def test_every_target_explains_itself_and_every_stage_finds_its_files():

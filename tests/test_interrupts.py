@@ -8,15 +8,17 @@ import pytest
 from course_lib.training.interrupts import Interrupts
 
 
-def test_the_first_is_noted_and_the_second_raises(interruptible):
-    before = signal.getsignal(signal.SIGINT)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_is_noted_and_the_second_raises(number, interruptible):
+    before = signal.getsignal(number)
     with Interrupts() as interrupts:
         assert not interrupts.seen
-        signal.raise_signal(signal.SIGINT)
-        assert interrupts.seen
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) == before
+        signal.raise_signal(number)
+        assert interrupts.seen == number
+        with pytest.raises(KeyboardInterrupt) as raised:
+            signal.raise_signal(number)
+    assert raised.value.args == (number,)
+    assert signal.getsignal(number) == before
 
 
 def test_each_block_begins_anew(interruptible):

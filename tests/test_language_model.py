@@ -212,3 +212,33 @@ def test_sampling_the_likeliest_word_equals_llamas_greedy_search():
     mine = sample(ours.step, ours.start(prompt[:, :-1]), prompt[:, -1:], max_len=9, top_k=1)[:, 0]
     reference = theirs.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=9)
     assert torch.equal(mine, reference[:, 4:])
+
+
+def test_another_padding_id_or_none():
+    """Vocabularies from elsewhere have words with the id 0."""
+    ids = torch.tensor([[5, 0, 7, 9]])
+    models = {pad_id: LanguageModel(dataclasses.replace(SMALL, pad_id=pad_id)).eval() for pad_id in (PAD, 9, -1)}
+    for model in models.values():
+        model.load_state_dict(models[PAD].state_dict())
+    weights = {}
+    for pad_id, model in models.items():
+        with record_attention(model) as recorded:
+            model(ids)
+        weights[pad_id] = next(iter(recorded.values()))[0, 0, -1]
+    assert [(row > 0).tolist() for row in weights.values()] == [
+        [True, False, True, True],
+        [True, True, True, False],
+        [True, True, True, True],
+    ]
+
+
+@pytest.mark.parametrize("name", ["vocab_size", "d_model", "d_ff", "n_layers"])
+def test_sizes_of_nothing_are_refused(name):
+    with pytest.raises(ValueError, match=f"expected sizes of at least 1, got LanguageModelConfig.*{name}=0.*choose"):
+        dataclasses.replace(SMALL, **{name: 0})
+
+
+def test_another_end():
+    step = lambda tokens, state: (torch.nn.functional.one_hot(tokens + 1, 9).float() * 100, state)  # noqa: E731
+    drawn = sample(step, None, torch.tensor([[3]]), max_len=6, eos_id=5)
+    assert drawn.tolist() == [[[4, 5]]]

@@ -201,6 +201,29 @@ def test_half_precision_survives_the_most_extreme_scores():
     assert weights[0, 2] == 0
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("hidden", [5.0, "lowest", "largest"])
+def test_a_visible_score_at_the_types_lowest_number_keeps_its_weight(dtype, hidden):
+    limits = torch.finfo(dtype)
+    other = {"lowest": limits.min, "largest": limits.max}.get(hidden, hidden)
+    scores = torch.tensor([[limits.min, other, other], [limits.min, other, limits.min]], dtype=dtype)
+    mask = torch.tensor([[True, False, False], [True, False, True]])
+    assert masked_softmax(scores, mask).tolist() == [[1.0, 0.0, 0.0], [0.5, 0.0, 0.5]]
+
+
+def test_a_mask_of_one_key_or_of_no_axis_hides_whole_rows():
+    scores = torch.randn(2, 3, 5)
+    assert_equal(masked_softmax(scores, torch.tensor(True)), scores.softmax(dim=-1))
+    assert masked_softmax(scores, torch.tensor(False)).eq(0).all()
+    rows = masked_softmax(scores, torch.tensor([[True], [False], [True]]))
+    assert rows.sum(dim=-1).round(decimals=5).tolist() == [[1, 0, 1]] * 2
+
+
+def test_the_causal_mask_is_made_where_it_is_wanted():
+    assert causal_mask(3, "meta").device.type == "meta"
+    assert causal_mask(3, device=torch.device("cpu")).device.type == "cpu"
+
+
 @pytest.mark.parametrize("shape", [(0, 5), (3, 0), (0, 0), (2, 0, 3, 5), (1, 1)])
 def test_empty_and_tiny_sizes(shape):
     weights = masked_softmax(torch.randn(shape), torch.ones(shape, dtype=torch.bool))

@@ -1,5 +1,7 @@
 """The parts of today: against torch, against Llama's published code, against loops and properties."""
 
+import inspect
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -188,3 +190,9 @@ def test_angles_tell_positions_apart_whatever_the_default():
 def test_no_heads_are_refused(n_heads, n_kv_heads):
     with pytest.raises(ValueError, match="expected d_model divisible by n_heads"):
         GroupedQueryAttention(8, n_heads, n_kv_heads)
+
+
+def test_positions_in_a_table_are_refused():
+    """With n = d_k / 2 positions, a table (1, n) would give angles of a wrong shape, without a word."""
+    with pytest.raises(ValueError, match=r"expected positions in one row, got \(1, 4\): .* take positions\[0\]"):
+        inspect.unwrap(rotary_angles)(torch.arange(4)[None], d_k=8)

@@ -1,6 +1,9 @@
 """Multi-head attention against nn.MultiheadAttention, a loop over heads, and its own properties."""
 
+import inspect
 import math
+import re
+from unittest import mock
 
 import pytest
 import torch
@@ -295,3 +298,29 @@ def test_stored_question_is_what_its_script_measures(name, monkeypatch):
     stored = results("multi_head_question")["runs"][name]
     runs = multi_head_question.trained(multi_head_question.MODELS[name], rate=0.003)
     assert [run["both"] for run in runs] == [pytest.approx(run["both"][:1], abs=0.005) for run in stored[4:]]
+
+
+@pytest.mark.parametrize("shape", [(5, 6), (2, 2, 5, 6), (6,)])
+def test_another_number_of_axes_is_refused(shape):
+    x, attention = torch.zeros(shape), MultiHeadAttention(6, 3)
+    words = re.escape(f"expected (batch, seq_len, d_model), got {shape}: x[None] is a batch of one sequence")
+    unchecked = inspect.unwrap(type(attention).forward), inspect.unwrap(split_heads)  # the shape checks would object
+    for work in (lambda: unchecked[0](attention, x, x, x), lambda: unchecked[1](x, 3)):
+        with mock.patch("course_lib.multi_head.split_heads", unchecked[1]), pytest.raises(ValueError, match=words):
+            work()
+
+
+@pytest.mark.parametrize("n_heads", [0, -1, 4])
+def test_heads_that_do_not_divide_the_features_are_refused(n_heads):
+    with pytest.raises(ValueError, match=f"expected a last axis divisible by n_heads={n_heads}, got 6 features"):
+        split_heads(torch.zeros(1, 2, 6), n_heads)
+
+
+@pytest.mark.parametrize("batches", [(2, 1, 1), (1, 2, 2), (2, 2, 1)])
+def test_batches_of_other_sizes_are_refused(batches):
+    """A batch of one would be stretched without a word: every sentence would look at the same one."""
+    attention = MultiHeadAttention(6, 3)
+    forward = inspect.unwrap(type(attention).forward)
+    words = "expected query, key, and value of one batch, got {}, {}, and {}"
+    with pytest.raises(ValueError, match=words.format(*batches)):
+        forward(attention, *(torch.zeros(batch, 4, 6) for batch in batches))

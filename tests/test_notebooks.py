@@ -8,7 +8,7 @@ from course_practice.exercises import registry
 from tools.address import address
 from tools.cost import measured
 from tools.environment import LIBRARY, ROOT, chapters
-from tools.gates import chapter, definitions, exercises, folds, links, outputs, width
+from tools.gates import chapter, definitions, exercises, folds, links, outputs, steady, width
 
 each_chapter = pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 
@@ -40,6 +40,9 @@ def test_table_of_contents_names_every_chapter_in_its_order():
         outputs.machine_traces,
         outputs.figures_without_words,
         outputs.too_heavy,
+        steady.fonts,
+        steady.sizes,
+        steady.clocks,
         links.dead_links,
     ],
     ids=lambda gate: gate.__name__,

@@ -11,6 +11,7 @@ import course_lib.encoder
 import course_lib.multi_head
 import course_lib.transformer
 from course_lib.transformer import Transformer, TransformerConfig
+from course_practice.engine import progress
 from course_practice.engine.source import standalone_source
 from course_practice.exercises import registry
 from course_practice.own.parts import LAYERS, PARTS, OwnParts, misfit
@@ -363,3 +364,14 @@ def test_every_wrong_part_runs_and_moves_the_logits(name):
     real = TGT != 0
     assert (got - expected).abs()[real].max() > 1e-3
     assert torch.equal(logits(), expected)
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"), [("while True: pass", "TimeoutError"), ("raise SystemExit", "SystemExit")]
+)
+def test_kept_source_that_does_not_end_well_cannot_stand_in(keep, source, reason, monkeypatch):
+    monkeypatch.setattr(progress, "TIME_LIMIT", 0.2)
+    keep(masks__causal=source)
+    parts = OwnParts()
+    assert not parts.own
+    assert reason in parts.trouble["causal_mask"]

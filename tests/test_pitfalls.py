@@ -26,7 +26,6 @@ PLANNED = [
 ]
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 ERROR = re.compile(r"^\w+Error: ", re.MULTILINE)
-MOST_LINES = 12
 
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
 
@@ -60,25 +59,37 @@ def test_no_output_is_left_over():
     assert set(STORED) == {row["id"] for row in ROWS}, "run make pitfalls"
 
 
-@each_row
-def test_a_row_is_complete(row):
-    needed = {"id", "chapter", "severity", "mistake", "instead", "shows", "code"}
-    assert needed <= row.keys() <= needed | {"exercise", "section"}
-    assert re.fullmatch(r"[a-z0-9-]+", row["id"])
-    assert row["chapter"] in PLANNED
-    assert row["severity"] in page_pitfalls.SEVERITY
-    assert row.get("exercise", "masks.causal") in registry()
-    assert re.search(r"[.)]$", row["shows"].strip()), "whole sentences"
-    assert not row["mistake"].endswith(".")
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"severity": None}, "expected also severity: add them"),
+        ({"cure": "x"}, "got cure, which no row has: take it away"),
+        ({"id": "Softmax twice"}, "expected an id such as softmax-twice, got 'Softmax twice'"),
+        ({"shows": "It is zero"}, "expected whole sentences in `shows`, got 'It is zero': end them with a period"),
+        ({"mistake": "One."}, "expected a heading in `mistake`, got 'One.': leave the period out"),
+        ({"code": "1\n" * 13}, "expected `code` of at most 12 lines: shorten it"),
+    ],
+)
+def test_a_row_in_another_form_is_refused(change, complaint, tmp_path):
+    row = {key: value for key, value in (ROWS[0] | change).items() if key != "chapter" and value is not None}
+    (tmp_path / "05_masks.yml").write_text(yaml.safe_dump([row]), encoding="utf-8")
+    with pytest.raises(ValueError, match=f"^05_masks, {row['id']}: {re.escape(complaint)}$"):
+        pitfalls.rows(tmp_path)
 
 
-@each_row
-def test_a_snippet_is_short_and_prints(row):
-    lines = row["code"].rstrip().splitlines()
-    assert len(lines) <= MOST_LINES
-    assert max(map(len, [*lines, *STORED[row["id"]].splitlines()])) <= pitfalls.WIDTH
-    assert STORED[row["id"]].strip(), "print what happens"
-    assert bool(ERROR.search(STORED[row["id"]])) == (row["severity"] == "crash"), "crash: it stops with an error"
+def test_rows_name_what_there_is():
+    for row in ROWS:
+        assert row["chapter"] in PLANNED
+        assert row["severity"] in page_pitfalls.SEVERITY
+        assert row.get("exercise", "masks.causal") in registry()
+
+
+def test_outputs_fit_the_page_and_say_what_the_severity_says():
+    for row in ROWS:
+        output = STORED[row["id"]]
+        assert max(map(len, [*row["code"].splitlines(), *output.splitlines()])) <= pitfalls.WIDTH, row["id"]
+        assert output.strip(), f"{row['id']}: print what happens"
+        assert bool(ERROR.search(output)) == (row["severity"] == "crash"), f"{row['id']}: a crash stops with an error"
 
 
 def test_pitfalls_have_ids_of_their_own():

@@ -1,16 +1,16 @@
 """Incomplete questions are refused; quizzes look the same each time, and work with and without their script."""
 
-import os
 import re
 from types import SimpleNamespace
 
 import pytest
-from browser import find_chromium, launch
+from browser import launch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from course_practice import quizzes
 from course_practice.quizzes import Option, Question, Quiz, bank, quiz, registry, warm_up
+from course_practice.quizzes.engine import read
 
 RIGHT = Option("True", True, "It keeps.")
 WRONG = Option("False", False, "It hides.")
@@ -75,12 +75,17 @@ def test_an_unknown_id_names_the_nearest(ids, words):
         quiz(*ids)
 
 
-def test_a_bank_holds_only_its_own_ids(monkeypatch):
-    from course_practice.quizzes import prerequisites
-
-    monkeypatch.setattr(prerequisites, "QUESTIONS", [question(id="masks.elsewhere")])
-    with pytest.raises(ValueError, match=re.escape("expected a new id 'prerequisites.<name>', got 'masks.elsewhere'")):
-        bank("prerequisites")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("## Two words\nA?\n", "expected '## name', maybe with '(guess)' or '(many)', got 'Two words'"),
+        ("## a\nA?\n\n- [x] yes, because\n- [ ] no — No.\n", "expected '- [x] text — reason', got '[x] yes, because'"),
+        ("## a\nA?\n\n- [x] b — B.\n- [ ] c — C.\n" * 2, "expected every question once, got 'a' twice"),
+    ],
+)
+def test_a_text_of_questions_out_of_form_is_refused(text, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        read("sums", text, {})
 
 
 @pytest.mark.parametrize("one", registry().values(), ids=lambda one: one.id)
@@ -210,8 +215,6 @@ GUESSES = f"{HEAD}{Quiz('Quiz', '', (GUESS,))._repr_html_()}"
 
 @pytest.fixture(scope="module")
 def browser():
-    if find_chromium() is None and not os.environ.get("CI"):
-        pytest.skip("there is no Chromium here (CI insists on it)")
     with launch() as chromium:
         yield chromium
 
@@ -282,6 +285,19 @@ def test_what_was_missed_is_marked_on_the_next_visit_until_it_is_known(page):
     assert visited_again(page, marked=True)
     page.get_by_label("True", exact=True).first.check()
     assert visited_again(page, marked=False)
+
+
+@pytest.mark.parametrize("kept", ["5", '"abc"', "true", "null", "[1]", "{", '{"masks.other": 7}'])
+def test_whatever_a_browser_has_kept_the_quiz_works_and_remembers(kept, page):
+    for _ in range(20):
+        page.evaluate("kept => localStorage.setItem('transformer-course-missed', kept)", kept)
+        page.reload()
+        if page.evaluate("localStorage.getItem('transformer-course-missed')") == kept:
+            break
+    assert page.locator("input").count() == 6
+    page.get_by_label("False", exact=True).first.check()
+    assert status(page, "False") == "✗ Not quite. It hides."
+    assert visited_again(page, marked=True)
 
 
 def test_shown_twice_on_a_page_each_has_its_own_answers(browser):

@@ -8,8 +8,9 @@ import pytest
 import torch
 from small_run import make_run, make_translator
 
-from course_lib.training.checkpoint import CheckpointFolder, save_checkpoint
+from course_lib.training.checkpoint import CheckpointFolder, load_checkpoint, save_checkpoint
 from course_lib.translation.run_folder import (
+    READ,
     check_data,
     check_options,
     only_user,
@@ -82,16 +83,71 @@ def test_the_mean_of_the_last_checkpoints(tmp_path):
 def test_parts_of_two_trainings_are_refused(tmp_path):
     run = make_run(tmp_path)
     make_translator(n_merges=3).vocabulary.save(run / "vocabulary.json")
-    with pytest.raises(ValueError, match=r"expected the vocabulary of the model in .*, with \d+ ids, got one with \d+"):
+    words = r"expected the vocabulary of the model in .*, with \d+ ids, got another with \d+: keep model.pt and"
+    with pytest.raises(ValueError, match=words):
         open_translator(run)
 
 
-@pytest.mark.parametrize("content", [{"step": 3}, {"kind": "transformer", "config": {"vocab_size": 9}, "weights": {}}])
+def swapped(vocab):
+    """Two tokens have each other's ids."""
+    *_, first, second = vocab
+    return vocab | {first: vocab[second], second: vocab[first]}
+
+
+@pytest.mark.parametrize("change", [{"vocab": swapped}, {"merges": lambda merges: merges[:-1]}], ids=["ids", "merges"])
+def test_a_vocabulary_of_the_same_size_but_other_content_is_refused(change, tmp_path):
+    path = make_run(tmp_path) / "vocabulary.json"
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps(data | {name: how(data[name]) for name, how in change.items()}))
+    with pytest.raises(ValueError, match="expected the vocabulary of the model in"):
+        open_translator(tmp_path)
+    path.write_text(json.dumps(data, indent=3))  # the same, written otherwise
+    open_translator(tmp_path)
+
+
+def test_a_model_of_an_earlier_version_has_no_checksum_of_its_vocabulary(tmp_path):
+    run = make_run(tmp_path)
+    content = load_checkpoint(run / "model.pt")
+    del content["vocabulary"]
+    save_checkpoint(run / "model.pt", content)
+    open_translator(run)
+
+
+TINY = {"vocab_size": 302, "d_model": 8, "n_heads": 2, "d_ff": 16, "n_layers": 1}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"step": 3},
+        {"kind": "transformer", "config": {"vocab_size": 9}, "weights": {}},
+        {"kind": "transformer", "config": {"vocab_size": 9}, "weights": [1, 2, 3]},
+        {"kind": "transformer", "config": {"vocab_size": 9, "n_layers": 1}, "weights": {"a": 1, "b": 2}},
+        {"kind": "transformer", "config": [], "weights": {}},
+        {"kind": ["gru"], "config": {}, "weights": {}},
+        *({"config": TINY | {name: 10**9}} for name in ("vocab_size", "d_ff", "n_layers")),
+        {"config": TINY | {"d_model": 10**9, "n_heads": 1}},
+        {"config": TINY | {"d_model": 10**19, "n_heads": 1}},
+        {"config": TINY | {"n_layers": "one"}},
+    ],
+)
 def test_another_file_in_the_models_place_is_refused(content, tmp_path):
     run = make_run(tmp_path)
-    save_checkpoint(run / "model.pt", content)
+    save_checkpoint(run / "model.pt", load_checkpoint(run / "model.pt") | content if "config" in content else content)
     with pytest.raises(ValueError, match=r"expected a model of this course in .*, got another"):
         open_translator(run)
+
+
+@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("value", [None, [], "5", 5, 1e9, 10**9, True])
+def test_options_are_what_training_wrote(name, value, tmp_path):
+    (tmp_path / "options.json").write_text(json.dumps({name: value}))
+    fits = {"data": ["5"], "data_checksum": ["5"], "reverse": [True], "seed": [5, 10**9], "beam": [5]}
+    if any(value is right for right in fits.get(name, [5])):
+        assert recorded_options(tmp_path) == {name: value}
+    else:
+        with pytest.raises(ValueError, match=f"expected for '{name}' in .*options.json what train writes there, got "):
+            recorded_options(tmp_path)
 
 
 @pytest.mark.parametrize(

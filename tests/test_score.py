@@ -198,6 +198,20 @@ def test_a_translator_is_scored_as_its_training_left_it(run, monkeypatch, capsys
     assert parrot.asked == [(1, 0.5), (2, 0.5), (2, 0.5)]
 
 
+def test_figures_are_written_a_second_time(run, monkeypatch, capsys):
+    monkeypatch.setattr("course_lib.translation.commands.score.open_translator", lambda folder, average: Parrot())
+    for beam in ("1", "2"):
+        score(capsys, "--folder", str(run), "--beam", beam, "--json", str(run / "scores.json"))
+        assert json.loads((run / "scores.json").read_text())["options"]["beam"] == int(beam)
+
+
+def test_the_pairs_of_the_training_are_not_overwritten(run, capsys):
+    pairs = run.parent / "pairs.tsv"
+    before = pairs.read_bytes()
+    assert "expected --json other" in score(capsys, "--folder", str(run), "--json", str(pairs), code=1).err
+    assert pairs.read_bytes() == before
+
+
 def test_what_cannot_be_scored_is_refused(run, tmp_path, capsys):
     assert "got 'news': choose one" in score(capsys, "--folder", str(run), "--split", "news", code=1).err
     assert "expected 2 checkpoints in" in score(capsys, "--folder", str(run), "--average", "2", code=1).err

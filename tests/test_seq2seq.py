@@ -167,3 +167,9 @@ def test_state_dict_round_trip():
     copy.load_state_dict(ours.state_dict())
     src, tgt_in = random_ids(2, 3, [3, 1]), torch.randint(1, 13, (2, 4))
     assert torch.equal(ours(src, tgt_in), copy(src, tgt_in))
+
+
+@pytest.mark.parametrize("name", ["vocab_size", "d_model"])
+def test_sizes_of_nothing_are_refused(name):
+    with pytest.raises(ValueError, match=f"expected sizes of at least 1, got Seq2SeqConfig.*{name}=0.*choose"):
+        Seq2SeqConfig(**{"vocab_size": 11, name: 0})

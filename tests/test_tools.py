@@ -1,14 +1,19 @@
 """The tools do what they say: normal form, running and storing, the text form, copying, the address, the summary."""
 
+import json
+import os
 import shutil
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
+import matplotlib as mpl
 import nbformat
 import pytest
+import yaml
 
-from tools import address, book, bundle, cells, colab, environment, stages, sync, template
+from tools import address, book, bundle, cells, colab, cost, environment, notebooks, stages, sync, template
 from tools.cost import measured, with_rows
 from tools.environment import ROOT
 from tools.form import ANSI, normal_form, read, text_of
@@ -43,6 +48,22 @@ def test_text_form_and_back():
     assert cells.from_text(cells.to_text(nb)) == nb
     with pytest.raises(ValueError, match="line 1: expected a line like '%% markdown title' first, got 'x = 1'"):
         cells.from_text("x = 1")
+
+
+def test_packing_keeps_the_outputs_of_cells_that_did_not_change(tmp_path):
+    path, text = tmp_path / "a.ipynb", tmp_path / "a.txt"
+    first = "%% code one\n1\n\n%% code two\n2\n\n%% code three\n3\n\n%% markdown four\n4\n"
+    text.write_text(first, encoding="utf-8")
+    assert cells.main("pack", str(text), str(path)) == 0
+    nb = read(path)
+    for cell in nb.cells[:3]:
+        cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=f"of {cell.id}\n")]
+    path.write_text(text_of(nb), encoding="utf-8")
+    moved = first.replace("two", "new").replace("%% code three\n3", "%% code three my-tag\n3\n\n%% code one-more\n33")
+    text.write_text(moved.replace("one\n1", "one\n1 + 1"), encoding="utf-8")
+    assert cells.main("pack", str(text), str(path)) == 0
+    kept = {cell.id: [output.text for output in cell.outputs] for cell in read(path).cells if "outputs" in cell}
+    assert kept == {"one": [], "new": [], "three": ["of three\n"], "one-more": []}
 
 
 def test_normal_form_gives_readable_ids_and_keeps_given_ones():
@@ -100,6 +121,43 @@ def test_notebook_runs_in_its_folder_under_fixed_variables(tmp_path, monkeypatch
     assert set(cost) == {"seconds", "memory_mb", "cores", "python", "torch"}
 
 
+FONTS = """
+from pathlib import Path
+import matplotlib as mpl
+from matplotlib.font_manager import fontManager
+strange = [font.fname for font in fontManager.ttflist if not Path(font.fname).is_relative_to(mpl.get_data_path())]
+print(mpl.rcParams["font.size"], [Path(name).name for name in strange if "mine" in name], len(strange) > 0)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere fonts are not found by a folder of one's own")
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="matplotlib 3.10, the last for this Python, asks the system")
+def test_figures_see_neither_the_machine_s_fonts_nor_the_reader_s_settings(tmp_path, monkeypatch):
+    (tmp_path / "fonts").mkdir()
+    shutil.copy(Path(mpl.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf", tmp_path / "fonts" / "mine.ttf")
+    (tmp_path / "matplotlibrc").write_text("font.size: 77\n", encoding="utf-8")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("MPLCONFIGDIR", str(tmp_path))
+    monkeypatch.delenv("MPL_IGNORE_SYSTEM_FONTS")
+
+    def seen(variables):
+        command = [sys.executable, "-c", FONTS]
+        return subprocess.run(command, env=variables, text=True, stdout=subprocess.PIPE).stdout.strip()
+
+    assert seen(os.environ) == "77.0 ['mine.ttf'] True"
+    assert seen(environment.environment(tmp_path / "home")) == "10.0 [] False"
+
+
+def test_kernels_run_nothing_that_the_reader_runs_at_their_start(tmp_path, monkeypatch):
+    (tmp_path / "profile_default" / "startup").mkdir(parents=True)
+    (tmp_path / "profile_default" / "startup" / "mine.py").write_text("mine = 1", encoding="utf-8")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    path = tmp_path / "a.ipynb"
+    path.write_text(text_of(notebook("%% code a\nprint('mine' in globals())")), encoding="utf-8")
+    assert run(path)[0].cells[0].outputs[0].text == "False\n"
+    assert run(path, variables={"IPYTHONDIR": str(tmp_path)})[0].cells[0].outputs[0].text == "True\n"
+
+
 def test_computed_rows_stand_below_what_one_needs_first():
     table = "# A\n\n| You will build | it |\n|---|---|\n| You need first | nothing |\n{}\nMore."
     exercise = "### Exercise: One · ★☆☆ · 5 min\n\n### Exercise: Two · ★★☆ · 12 min\n\n### Another · 99 min"
@@ -113,6 +171,28 @@ def test_computed_rows_stand_below_what_one_needs_first():
         assert nb.cells[0].source == table.format(rows)
     nb.cells += [nbformat.v4.new_code_cell("x") for _ in range(13)]  # four minutes and 20 s more
     assert "| It takes you | 15 minutes" in with_rows(nb, {"seconds": 1, "memory_mb": 4, "cores": 2}).cells[0].source
+
+
+def test_times_are_stored_only_when_asked_and_for_a_new_chapter(tmp_path, monkeypatch):
+    """An author's busy machine leaves the opening tables as they are."""
+    results, path = tmp_path / "chapters.json", tmp_path / "05_masks.ipynb"
+    monkeypatch.setattr(notebooks, "CHAPTERS", tmp_path)
+    monkeypatch.setattr(notebooks, "RESULTS", results)
+    monkeypatch.setattr(cost, "RESULTS", results)
+    path.write_text(text_of(notebook()), encoding="utf-8")
+
+    def stored(seconds, **options):
+        took = {"seconds": seconds, "memory_mb": 400, "cores": 2}
+        monkeypatch.setattr(notebooks, "run", lambda path: (read(path), took))
+        assert notebooks.store(path, **options) == took
+        table = read(path).cells[0].source
+        return json.loads(results.read_text(encoding="utf-8"))["05_masks"]["seconds"], table
+
+    assert stored(3)[0] == 3
+    assert "under 5 seconds" in stored(50)[1]
+    assert stored(50)[0] == 3
+    assert stored(50, times=True)[0] == 50
+    assert "under 60 seconds" in stored(3)[1]
 
 
 def test_failing_cell_is_named_and_nothing_is_stored(tmp_path):
@@ -263,7 +343,7 @@ def test_summary_counts_and_fails(capsys):
 
 def test_all_stages_run_even_when_an_early_one_fails(monkeypatch, capsys):
     class Stages:
-        def __init__(self, folder, notebooks):
+        def __init__(self, folder, notebooks, since):
             self.all = {"lint": lambda: stages.Outcome(0, 1), "unit": lambda: stages.Outcome(5, 0)}
 
     monkeypatch.setattr(stages, "Stages", Stages)
@@ -274,19 +354,103 @@ def test_all_stages_run_even_when_an_early_one_fails(monkeypatch, capsys):
     assert stages.main() == 0
 
 
-def test_stage_counts_what_failed_and_what_never_ran(tmp_path, monkeypatch):
+def test_stage_counts_what_failed_and_what_never_ran(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("WORKERS", "0")
     one = stages.Stages(tmp_path, [])
     for name, code in {
         "good": "def test(): pass",
         "bad": "def test(): assert 0",
         "torn": "import nothing_here",
+        "idle": "import pytest\n@pytest.mark.parametrize('n', (1, 2))\ndef test(n): pytest.skip('no such machine')",
     }.items():
         (tmp_path / f"test_{name}.py").write_text(code, encoding="utf-8")
-    assert one.pytest(str(tmp_path)) == stages.Outcome(passed=1, failed=2)
+    assert one.pytest(str(tmp_path)) == stages.Outcome(passed=1, failed=2, skipped=2)
+    assert capsys.readouterr().out == "skipped 2: no such machine\n"
     (tmp_path / "empty").mkdir()
     assert one.pytest(str(tmp_path / "empty")).failed == 1
     assert one.commands(["json.tool", "--help"], ["json.tool", str(tmp_path / "none")]) == stages.Outcome(1, 1)
+
+
+def test_workflow_runs_every_stage_once(tmp_path):
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8"))
+    parts = workflow["jobs"]["test"]["strategy"]["matrix"]["stages"]
+    assert len(parts) == 4
+    assert sorted(" ".join(parts).split()) == sorted(stages.Stages(tmp_path, []).all)
+
+
+def test_notebooks_start_longest_first(tmp_path):
+    costs = {name: cost["seconds"] for name, cost in measured().items()}
+    order = [Path(path).stem for path in stages.Stages(tmp_path, []).notebooks]
+    assert order == sorted(costs, key=costs.get, reverse=True)
+    assert stages.longest_first(["chapters/05_masks.ipynb", "new.ipynb"])[0] == "new.ipynb"
+
+
+@pytest.mark.parametrize(
+    ("paths", "subjects"),
+    [
+        (["README.md", "book/results.md", ".github/workflows/test.yml", "course_lib/figures/figure.css"], set()),
+        (["chapters/05_masks.ipynb", "book/pitfalls/16_bleu.yml"], {"masks", "bleu"}),
+        (["course_lib/modern/rope.py", "course_lib/bpe.py", "tests/test_cost.py"], {"modern", "bpe", "cost"}),
+        (["course_practice/exercises/multi_head/mha.py"], {"multi_head"}),
+        (["tests/answers/decoder/layer.md"], {"decoder"}),
+        (["course_practice/engine/checking.py"], stages.SUBJECTS),
+        (["chapters/05_masks.ipynb", "tests/test_exercises.py"], stages.SUBJECTS),
+        (["constraints.txt"], stages.SUBJECTS),
+        ([], set()),
+    ],
+)
+def test_a_change_touches_the_subjects_whose_files_it_changes(paths, subjects):
+    assert stages.touched(paths) == subjects
+
+
+def test_exercises_of_touched_subjects_are_picked_by_their_names(tmp_path, monkeypatch, capsys):
+    ran = []
+    one = stages.Stages(tmp_path, [], since="f" * 40)
+    monkeypatch.setattr(one, "pytest", lambda *arguments: ran.append(arguments) or stages.Outcome(1, 0))
+    files = tuple(one.files["exercises"])
+    for paths, expected in {
+        ("course_lib/masks.py", "tests/test_bleu.py"): [(*files, "-k", "[bleu. or [masks.")],
+        ("README.md",): [],
+        ("pyproject.toml",): [files],
+    }.items():
+        monkeypatch.setattr(stages, "changed", lambda since, paths=paths: list(paths))
+        one.exercises()
+        assert ran == expected
+        ran.clear()
+    said = "exercises that changed since ffffffffffff: "
+    assert capsys.readouterr().out == f"{said}bleu, masks\n{said}none\n"
+
+
+def test_changes_are_those_since_the_branch_was_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(stages, "ROOT", tmp_path)
+
+    def git(*arguments):
+        named = ["-c", "user.name=me", "-c", "user.email=me@here"]
+        done = subprocess.run(["git", *named, *arguments], cwd=tmp_path, check=True, text=True, stdout=subprocess.PIPE)
+        return done.stdout.strip()
+
+    def commit(name):
+        (tmp_path / name).write_text("text", encoding="utf-8")
+        git("add", "."), git("commit", "-q", "-m", name)
+
+    git("init", "-q", "-b", "main")
+    commit("old")
+    git("checkout", "-q", "-b", "mine")
+    commit("mine")
+    git("checkout", "-q", "main")
+    commit("theirs")
+    git("checkout", "-q", "mine")
+    (tmp_path / "old").write_text("not committed", encoding="utf-8")
+    assert stages.changed("main") == ["mine", "old"]
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_book_that_could_not_be_built_is_not_looked_at(code, tmp_path, monkeypatch):
+    """What stands in its place is an older one: the browser's tests build their own, and say why they cannot."""
+    one = stages.Stages(tmp_path, [])
+    monkeypatch.setattr(one, "run", lambda *arguments: code)
+    assert one.all["book"]().failed == code
+    assert bool(one.environment["BOOK_IS_BUILT"]) == (code == 0)
 
 
 def test_every_test_file_belongs_to_one_stage(tmp_path):
@@ -296,7 +460,7 @@ def test_every_test_file_belongs_to_one_stage(tmp_path):
     assert all(files.values())
 
 
-def test_warning_fails_the_build_of_the_book(tmp_path):
+def test_warning_fails_the_build_of_the_book_and_leaves_the_old_one(tmp_path, monkeypatch):
     source, output = tmp_path / "source", tmp_path / "output"
     source.mkdir()
     (source / "_config.yml").write_text("title: A\nonly_build_toc_files: true\n", encoding="utf-8")
@@ -304,9 +468,26 @@ def test_warning_fails_the_build_of_the_book(tmp_path):
     (source / "index.md").write_text("# A\n\nText.\n", encoding="utf-8")
     page, complaint = book.build(source, output)
     assert complaint == ""
-    assert page.exists()
+    assert page == output / "_build" / "html" / "index.html"
+    assert "Text." in page.read_text(encoding="utf-8")
+    (page.parent / "gone.html").touch()
+    seen = []
+
+    def watched(*arguments, run=subprocess.run, **options):
+        done = run(*arguments, **options)
+        seen.append("Text." in page.read_text(encoding="utf-8"))  # the old book can be read while the new one is made
+        return done
+
+    monkeypatch.setattr(book.subprocess, "run", watched)
     (source / "index.md").write_text("# A\n\n[nowhere](nothing.md)\n", encoding="utf-8")
     assert "nothing.md" in book.build(source, output)[1]
+    assert "Text." in page.read_text(encoding="utf-8")
+    (source / "index.md").write_text("# A\n\nOther.\n", encoding="utf-8")
+    assert book.build(source, output)[1] == ""
+    assert "Other." in page.read_text(encoding="utf-8")
+    assert seen == [True, True]
+    assert not (page.parent / "gone.html").exists()
+    assert [path.name for path in (output / "_build").iterdir()] == ["html"]
 
 
 def test_notebook_runs_alone_with_the_installed_package(tmp_path, capfd, monkeypatch):

@@ -1,6 +1,7 @@
 """The command line: one command trains, reports, and goes on where it stopped."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -9,9 +10,12 @@ from unittest import mock
 import pytest
 
 from course_lib.training.trainer import Trainer
-from course_lib.translation import Translator
+from course_lib.transformer import Transformer
+from course_lib.translation import Translator, shapes_of
 from course_lib.translation.commands import score
-from course_lib.translation.commands.train import main, parser
+from course_lib.translation.commands.train import config_of, main, parser, too_large
+from course_lib.translation.recipes import fill_in
+from course_lib.translation.run_folder import KEPT, recorded_options
 
 NUMBERS = ["one", "two", "three", "four", "five", "six", "seven"]
 ZAHLEN = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben"]
@@ -73,9 +77,7 @@ def test_folder_keeps_all_and_the_run_goes_on(pairs, tmp_path):
     run(pairs, "--steps", "30", "--beam", "1", "--folder", str(folder))
     again = run(pairs, "--steps", "30", "--beam", "1", "--folder", str(folder))
     assert again["exact_match"] == whole["exact_match"]
-    assert {path.name for path in folder.iterdir()} == {
-        *("model.pt", "vocabulary.json", "options.json", "checkpoints", "curve.json", "curve.svg", ".lock")
-    }
+    assert {path.name for path in folder.iterdir()} == set(KEPT)
     assert isinstance(Translator.load(folder).translate(["eins zwei"], beam_size=2)[0], str)
 
 
@@ -98,13 +100,84 @@ def test_stopped_it_evaluates_nothing_and_goes_on(number, pairs, tmp_path, monke
         update(self, batch)
 
     monkeypatch.setattr(Trainer, "_update", interrupted)
-    stopped = run(pairs, *options, code=130)
+    stopped = run(pairs, *options, code=128 + number)
     assert (stopped["updates"], stopped["bleu"]) == (5, {})
     told = capsys.readouterr().out
     assert "Stopped after update 5" in told
     assert f"python -m course_lib score --folder {tmp_path / 'run'}" in told
     monkeypatch.setattr(Trainer, "_update", update)
     assert run(pairs, *options)["updates"] == 8
+
+
+def test_a_call_that_trains_nothing_leaves_the_options_of_the_one_that_did(pairs, tmp_path):
+    folder = tmp_path / "run"
+    for options in (["--steps", "3"], ["--seconds", "1e-6"], ["--steps", "3", "--beam", "2"], ["--steps", "2"]):
+        run(pairs, *options, "--folder", str(folder), "--skip-evaluation")
+        recorded = recorded_options(folder)
+        assert (recorded["steps"], recorded["seconds"]) == (3, None)
+    run(pairs, "--steps", "4", "--folder", str(folder), "--skip-evaluation")
+    assert recorded_options(folder)["steps"] == 4
+
+
+def test_a_model_too_large_for_the_machine_is_refused_by_arithmetic(monkeypatch):
+    options = parser().parse_args(["--d-model", "16", "--n-heads", "2", "--d-ff", "32", "--n-layers", "1"])
+    fill_in(options)
+    config = config_of(options, vocab_size=1)
+    weights = Transformer(config).state_dict().values()
+    assert [weight.shape for weight in weights] == list(shapes_of(config).values())
+    needed = 12 * sum(weight.numel() for weight in weights)
+    for there in (needed, needed - 1):
+        monkeypatch.setattr("course_lib.translation.commands.train.memory_of", lambda device, there=there: there)
+        assert bool(too_large(options)) == (there < needed)
+
+
+def test_figures_are_written_before_anything_is_shown(pairs, tmp_path, monkeypatch):
+    """An output that nobody reads any more ends the command, when all is on the disk."""
+    show = mock.Mock(side_effect=BrokenPipeError)
+    monkeypatch.setattr("course_lib.translation.commands.train.show", show)
+    monkeypatch.setattr("course_lib.translation.commands.options.os.dup2", mock.Mock())
+    figures = run(pairs, "--steps", "1", "--beam", "1", "--folder", str(tmp_path / "run"), code=141)
+    assert figures["updates"] == 1
+    show.assert_called_once()
+
+
+def test_what_is_kept_is_said_when_the_evaluation_is_broken_off(pairs, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("course_lib.translation.commands.train.report", mock.Mock(side_effect=KeyboardInterrupt))
+    arguments = ["--data", str(pairs), *SMALL, "--steps", "1", "--folder", str(tmp_path / "run")]
+    assert main(arguments) == 130
+    assert f"Kept in {tmp_path / 'run'}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_an_output_that_lacks_letters_shows_others_for_them(encoding, pairs, tmp_path):
+    figures, folder = tmp_path / "figures.json", "실행"
+    arguments = ["--data", str(pairs), *SMALL, "--steps", "1", "--folder", folder, "--json", str(figures)]
+    environment = os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    streams = {"capture_output": True, "check": True, "cwd": tmp_path, "env": environment}
+    done = subprocess.run([sys.executable, "-m", "course_lib", "train", *arguments], **streams)
+    assert "Kept in ??: the translator".encode(encoding) in done.stdout
+    assert b"\n? " in done.stdout  # the arrow before a translation
+    assert json.loads(figures.read_text())["options"]["folder"] == folder
+    for command in ([], ["train"], ["translate"], ["score"]):
+        done = subprocess.run([sys.executable, "-m", "course_lib", *command, "--help"], **streams)
+        assert done.stdout.startswith(b"usage: ")
+
+
+def test_figures_in_the_folder_of_the_training_are_written_again(pairs, tmp_path, capsys):
+    arguments = ["--data", str(pairs), *SMALL, "--beam", "1", "--folder", str(tmp_path / "run")]
+    for steps in (1, 2):
+        figures = tmp_path / "run" / "figures.json"
+        assert main([*arguments, "--steps", str(steps), "--json", str(figures)]) == 0
+        assert json.loads(figures.read_text())["updates"] == steps
+
+
+@pytest.mark.parametrize("name", ["model.pt", "options.json"])
+def test_a_model_that_is_not_there_yet_is_not_overwritten_either(name, pairs, tmp_path, capsys):
+    folder = tmp_path / "run"
+    arguments = ["--data", str(pairs), "--steps", "1", "--folder", str(folder), "--json", str(folder / name)]
+    assert main(arguments) == 1
+    assert f"kept by a training, got {folder / name}: name another" in capsys.readouterr().err
+    assert not folder.exists()
 
 
 def test_ctrl_c_outside_of_training_is_quiet(pairs, monkeypatch, capsys):
@@ -127,6 +200,11 @@ def test_ctrl_c_outside_of_training_is_quiet(pairs, monkeypatch, capsys):
         ("--merges -1", "expected a whole number of at least 0, got '-1'"),
         ("--dropout 1", "expected a number at least 0 and less than 1, got '1'"),
         ("--model lstm", "invalid choice: 'lstm'"),
+        ("--d-model 10000000000000000000 --n-heads 1", "expected a whole number from 1 to 1000000, got '1000"),
+        ("--d-ff 1000000000000000000", "expected a whole number from 1 to 1000000, got '1000"),
+        ("--n-layers 1000000000", "expected a whole number from 1 to 1000, got '1000000000'"),
+        ("--d-model 1000000 --n-heads 1", "expected a model whose training fits into "),
+        ("--model gru --d-model 1000000", "expected a model whose training fits into "),
     ],
 )
 def test_wrong_options_are_refused_in_one_line(options, words, capsys):

@@ -1,5 +1,6 @@
 """The training loop: it learns, stops, survives being killed, and is the same on one process and on two."""
 
+import inspect
 import itertools
 import multiprocessing
 import random
@@ -361,3 +362,21 @@ def test_two_processes_stop_after_the_same_update(tmp_path):
     assert all(one[1] for one in stopped)
     torch.testing.assert_close(stopped[0][2], stopped[1][2], rtol=0, atol=0)
     assert CheckpointFolder(tmp_path / "checkpoints").load_newest("cpu")["state"]["step"] == step
+
+
+@pytest.mark.parametrize(
+    ("epochs", "words"),
+    [
+        ([], "got list: write lambda number"),
+        (lambda number: iter([]), "got list_iterator: write lambda number"),
+    ],
+)
+def test_epochs_of_another_shape_are_refused(epochs, words):
+    def work(trainer):
+        inspect.unwrap(Trainer.__init__)(trainer, nn.Linear(1, 1), epochs, TrainingSettings(steps=1), quiet=True)
+        trainer.run()
+
+    with pytest.raises(
+        TypeError, match=f"expected a function from an epoch's number to the list of its batches, .*{words}"
+    ):
+        work(object.__new__(Trainer))

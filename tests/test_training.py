@@ -73,7 +73,7 @@ def test_noam_peaks_at_the_end_of_the_warm_up():
     assert rates.index(max(rates)) == 99
     assert max(rates) == pytest.approx((512 * 100) ** -0.5)
     assert rates[0] == pytest.approx(max(rates) / 100)
-    with pytest.raises(ValueError, match="expected step of at least 1, got 0: updates count from 1"):
+    with pytest.raises(ValueError, match="expected step and warmup of at least 1, got 0 and 100: updates count from 1"):
         noam(0, 512, 100)
 
 
@@ -89,6 +89,26 @@ def test_cosine_rises_then_falls(progress, peak):
         expected = torch.cos(torch.tensor(math.pi * (progress - 0.1) / 0.9, dtype=torch.float64)).item()
         assert cosine(progress, peak, 0.1) == pytest.approx(peak * (1 + expected) / 2, abs=1e-12)
     assert cosine(2.0, peak, 0.1) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("step", "warmup"), [(0, 4), (-1, 4), (3, 0), (0, 0)])
+def test_updates_that_do_not_count_from_1_are_refused(step, warmup):
+    words = f"expected step and warmup of at least 1, got {step} and {warmup}"
+    for rate in (lambda: noam(step, 512, warmup), lambda: inverse_sqrt(step, 1.0, warmup)):
+        with pytest.raises(ValueError, match=words):
+            rate()
+
+
+def test_cosine_that_only_warms_up_and_one_that_ends_above_0():
+    assert [cosine(p, peak=2.0, warmup=1) for p in (0, 0.5, 1)] == [0, 1, 2]
+    assert [cosine(p, peak=2.0, warmup=0) for p in (0, 1)] == [2, 0]
+    assert [cosine(p, 2.0, 0.5, lowest=1.0) for p in (0, 0.25, 0.5, 0.75, 1)] == pytest.approx([0, 1, 2, 1.5, 1])
+
+
+@pytest.mark.parametrize("smoothing", [-0.1, 1.1, 2, math.nan])
+def test_smoothing_that_is_no_share_is_refused(smoothing):
+    with pytest.raises(ValueError, match=f"expected smoothing from 0 to 1, got {smoothing}: it is a share"):
+        label_smoothed_loss(torch.zeros(1, 2, 3), torch.ones(1, 2).long(), smoothing)
 
 
 def test_settings_pick_the_schedule():

@@ -1,7 +1,9 @@
 """The whole model against nn.Transformer and against Hugging Face's Marian, and its promises one by one."""
 
 import dataclasses
+import inspect
 import math
+from unittest import mock
 
 import pytest
 import torch
@@ -11,7 +13,9 @@ from marian_oracle import marian_pair
 from oracles import assert_equal, copy_stack, gradient, scramble
 from torch import nn
 
+from course_lib.decoder import DecoderLayer
 from course_lib.masks import causal_mask
+from course_lib.multi_head import MultiHeadAttention
 from course_lib.tokens import PAD
 from course_lib.transformer import Transformer, TransformerConfig, parameter_count
 
@@ -241,3 +245,23 @@ def test_reordered_and_kept_beams_go_on_with_their_own_history():
         for beam in range(3):
             prefix = torch.tensor([[1, parents[beam], last[beam]]])
             assert_equal(logits[row, beam], ours(src[sentence : sentence + 1], prefix)[0, -1], 1e-9)
+
+
+@pytest.mark.parametrize("name", ["vocab_size", "d_model", "d_ff", "n_layers"])
+@pytest.mark.parametrize("size", [0, -1])
+def test_sizes_of_nothing_are_refused(name, size):
+    with pytest.raises(ValueError, match=f"expected sizes of at least 1, got TransformerConfig.*{name}={size}.*choose"):
+        TransformerConfig(**{"vocab_size": 11, name: size})
+
+
+def test_sources_and_targets_of_other_numbers_are_refused():
+    """One source would be translated into every target, without a word."""
+    model = Transformer(TransformerConfig(11, d_model=8, n_heads=2, d_ff=16, n_layers=1))
+    src = torch.tensor([[5, 6, 2]])
+    plain = inspect.unwrap(MultiHeadAttention.forward)  # the shape checks of the tests would object first
+    layer = inspect.unwrap(DecoderLayer.forward)
+    with (
+        mock.patch.object(MultiHeadAttention, "forward", plain),
+        pytest.raises(ValueError, match="of one batch, got 2"),
+    ):
+        layer(model.decoder.layers[0], torch.zeros(2, 2, 8), model.encode(src))

@@ -1,9 +1,13 @@
 """The translator: text in, text out, the same one by one or many at once, and after saving and loading."""
 
+import inspect
+from unittest import mock
+
 import pytest
 import torch
 
 from course_lib.bpe import BPE
+from course_lib.bpe.subwords import several
 from course_lib.corpus import Sentence
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.transformer import Transformer, TransformerConfig
@@ -98,3 +102,28 @@ def test_impossible_searches_are_refused(options, message):
 @pytest.mark.parametrize(("src", "tgt", "shape"), [("", "eins", (1, 0)), ("eins", "", (0, 1)), ("", "", (0, 0))])
 def test_attention_of_nothing(src, tgt, shape):
     assert make_translator("transformer").attention(src, tgt).shape[1:] == shape
+
+
+@both
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_nothing_is_translated_into_nothing(kind, beam_size):
+    translator, told = make_translator(kind), []
+    assert translator.translate([""], beam_size, max_len=9) == [""]
+    found = translator.translate(["", "eins", "", "zwei drei"], beam_size, max_len=9, done=told.append)
+    assert [found[0], found[2]] == ["", ""]
+    assert [found[1], found[3]] == translator.translate(["eins", "zwei drei"], beam_size, max_len=9)
+    assert sum(told) == 4
+
+
+def test_a_vocabulary_with_words_in_the_places_of_pads_and_ends_is_refused():
+    with pytest.raises(ValueError, match="expected no words with the ids 0, 1, and 2"):
+        Translator(make_translator("gru").model, BPE.train(["eins"], 2, specials={"<pad>": 0}))
+    Translator(make_translator("gru").model, BPE.train(["eins"], 2, specials={"<pad>": 0, "<s>": 1, "</s>": 2}))
+
+
+def test_what_is_no_text_is_refused():
+    search, unchecked = inspect.unwrap(Translator.search), inspect.unwrap(several)  # the shape checks would object
+    for texts in ([None], ["eins", 5]):
+        words = f"expected texts, got {texts[-1]} among them: leave it out"
+        with mock.patch("course_lib.translation.several", unchecked), pytest.raises(TypeError, match=words):
+            search(make_translator("gru"), texts)

@@ -1,7 +1,6 @@
 """Build the book from the stored outputs: `python -m tools.book [--output FOLDER]`. A warning is an error."""
 
 import argparse
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,20 +13,28 @@ from tools.form import ANSI
 
 
 def build(source: Path = ROOT, output: Path = ROOT) -> tuple[Path, str]:
-    """Build `output`/_build/html from nothing; return its first page, and what went wrong ("" when nothing did)."""
+    """Build `output`/_build/html from nothing; return its first page, and what went wrong ("" when nothing did).
+
+    The pages are made in a folder beside it, which takes its place when it is whole: until then, and if something goes
+    wrong, the old book can be read.
+    """
     html = output / "_build" / "html"
-    shutil.rmtree(html, ignore_errors=True)  # a page that no longer exists must not survive
-    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(source)]
-    command += ["--path-output", str(output), "--all", "--warningiserror", "--keep-going", "--quiet"]
-    with tempfile.TemporaryDirectory() as home:
+    html.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory(dir=html.parent, prefix="new-") as beside:
+        command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(source)]
+        command += ["--path-output", beside, "--all", "--warningiserror", "--keep-going", "--quiet"]
         done = subprocess.run(
             command, cwd=source, env=environment(home), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
-    page = html / "index.html"
-    failed = done.returncode != 0 or not page.exists()
-    if source == ROOT and not failed:
-        bundle(html / "_downloads")  # where the pages lead whoever wants to run them
-    return page, ANSI.sub("", done.stdout) or "the build ended without a page" if failed else ""
+        new = Path(beside, "_build", "html")
+        failed = done.returncode != 0 or not (new / "index.html").exists()
+        if source == ROOT and not failed:
+            bundle(new / "_downloads")  # where the pages lead whoever wants to run them
+        if not failed:
+            if html.exists():
+                html.rename(Path(beside, "old"))  # a page that no longer exists does not survive
+            new.rename(html)
+    return html / "index.html", ANSI.sub("", done.stdout) or "the build ended without a page" if failed else ""
 
 
 def main() -> int:
@@ -38,7 +45,7 @@ def main() -> int:
     page, complaint = build(output=output)
     if complaint:
         print(complaint, file=sys.stderr)
-        print("The book was not built cleanly: every warning above is an error.", file=sys.stderr)
+        print("The book was not built cleanly: every warning above is an error. The old one stands.", file=sys.stderr)
         return 1
     print(f"The book is built ({time.perf_counter() - start:.0f} s). Open {page.as_uri()}")
     return 0

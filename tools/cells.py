@@ -1,11 +1,11 @@
 """A notebook as plain text, for editing without a browser.
 
     python -m tools.cells unpack chapters/05_masks.ipynb masks.txt    from notebook to text
-    python -m tools.cells pack masks.txt chapters/05_masks.ipynb      from text to notebook, without outputs
+    python -m tools.cells pack masks.txt chapters/05_masks.ipynb      from text to notebook
     python -m tools.cells show chapters/05_masks.ipynb                the text with the stored outputs, to read
 
 A line `%% code my-id tag-a tag-b` or `%% markdown my-id` starts a cell; everything up to the next such line is its
-source. `make notebooks` makes the outputs.
+source. A cell that the notebook holds with the same id and source keeps its outputs; `make notebooks` makes the others.
 """
 
 import re
@@ -60,9 +60,19 @@ def from_text(text: str) -> NotebookNode:
     return normal_form(nbformat.v4.new_notebook(cells=cells))
 
 
+def with_outputs(nb: NotebookNode, stored: NotebookNode) -> NotebookNode:
+    """The notebook with the stored outputs of each code cell that has not changed."""
+    outputs = {(cell.id, cell.source): cell.outputs for cell in stored.cells if cell.cell_type == "code"}
+    for cell in nb.cells:
+        if cell.cell_type == "code":
+            cell.outputs = outputs.get((cell.id, cell.source), [])
+    return nb
+
+
 def main(command: str = "", source: str = "", target: str = "") -> int:
     if command == "pack" and source and target:
-        Path(target).write_text(text_of(from_text(Path(source).read_text(encoding="utf-8"))), encoding="utf-8")
+        nb, path = from_text(Path(source).read_text(encoding="utf-8")), Path(target)
+        path.write_text(text_of(with_outputs(nb, read(path)) if path.exists() else nb), encoding="utf-8")
     elif command == "unpack" and source and target:
         Path(target).write_text(to_text(read(Path(source))), encoding="utf-8")
     elif command == "show" and source:

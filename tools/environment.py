@@ -10,7 +10,8 @@ PRACTICE = ROOT / "course_practice"
 RESULTS = ROOT / "book" / "results" / "chapters.json"
 BOOK = ROOT / "_build" / "html"
 
-# What could change an output is fixed: the number of threads, the order of sets, colors, the width of a line.
+# What could change an output is fixed: the number of threads, the order of sets, colors, the width of a line, the fonts
+# (matplotlib 3.11 leaves the system's alone when told so; older ones still look at them).
 FIXED = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -20,17 +21,22 @@ FIXED = {
     "NO_COLOR": "1",
     "COLUMNS": "100",
     "LC_ALL": "C.UTF-8",
+    "MPL_IGNORE_SYSTEM_FONTS": "1",
 }
+# What programs keep in the reader's home, their settings and caches, they find here in `home`: empty.
+KEPT = {"TRANSFORMER_COURSE_HOME": "", "MPLCONFIGDIR": "matplotlib", "IPYTHONDIR": "ipython"}
 
 
 def environment(home: str | Path) -> dict[str, str]:
-    """This process's variables with the fixed ones over them, the reader's progress file in `home`, and no PYTHONPATH.
+    """This process's variables with the fixed ones over them, and nothing that the reader has set up.
+
+    The progress file and the settings of other programs are in `home`, and there is no PYTHONPATH.
 
     >>> environment("/nowhere")["TRANSFORMER_COURSE_HOME"], "PYTHONPATH" in environment("/nowhere")
     ('/nowhere', False)
     """
     inherited = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTHONSTARTUP"}}
-    return inherited | FIXED | {"TRANSFORMER_COURSE_HOME": str(home)}
+    return inherited | FIXED | {name: str(Path(home) / folder) for name, folder in KEPT.items()}
 
 
 def chapters() -> list[Path]:

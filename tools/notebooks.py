@@ -1,7 +1,8 @@
 """Run notebooks from a fresh kernel and store them in normal form: `python -m tools.notebooks [NOTEBOOK …]`.
 
-Each run also measures the chapter's time and peak memory, stores them in book/results/chapters.json, and writes the
-set-up cell and the last two rows of the chapter's opening table.
+Each run also writes the set-up cell and the last two rows of the chapter's opening table. What it took in time and
+memory is stored in book/results/chapters.json only with `--times`, in CI, and for a new chapter: a machine that does
+other work as well would change the numbers of every chapter that is run on it.
 """
 
 import argparse
@@ -104,19 +105,24 @@ def dressed(nb: NotebookNode, cost: dict | None) -> NotebookNode:
     return with_rows(nb, cost) if cost else nb
 
 
-def store(path: Path) -> dict:
-    """Run one notebook and store it, its outputs and its cost."""
+def store(path: Path, times: bool = False) -> dict:
+    """Run one notebook and store it, with its outputs; return what the run cost.
+
+    `times` stores the cost as well, which is else kept as it is stored.
+    """
     nb, cost = run(path)
-    write_atomically(path, text_of(dressed(nb, cost)))
-    if path.parent == CHAPTERS:
-        costs = dict(sorted((measured() | {path.stem: cost}).items()))
-        write_atomically(RESULTS, json.dumps(costs, indent=1) + "\n")
+    costs = measured()
+    if path.parent == CHAPTERS and (times or path.stem not in costs):
+        costs[path.stem] = cost
+        write_atomically(RESULTS, json.dumps(dict(sorted(costs.items())), indent=1) + "\n")
+    write_atomically(path, text_of(dressed(nb, costs.get(path.stem, cost))))
     return cost
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("notebooks", nargs="*", type=Path, help="default: every chapter")
+    parser.add_argument("--times", action="store_true", help="store also what each run cost (as in CI)")
     parser.add_argument("--form-only", action="store_true", help="only bring the stored notebook into normal form")
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):  # the table speaks of two cores: kernels inherit this
@@ -127,7 +133,7 @@ def main() -> int:
             write_atomically(path, text_of(dressed(read(path), measured().get(path.stem))))
             continue
         try:
-            cost = store(path)
+            cost = store(path, times=options.times or bool(os.environ.get("CI")))
         except SystemExit as failure:
             print(ANSI.sub("", str(failure)), file=sys.stderr)
             return 1

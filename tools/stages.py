@@ -1,19 +1,23 @@
 """Every check of the project, one stage after the other: `python -m tools.stages [--only STAGE] [NOTEBOOK …]`.
 
 All stages run even when an early one fails; a summary ends the run. WORKERS sets how many processes share the tests.
+With `--since COMMIT`, of the exercises only those are tested whose subjects changed since then.
 """
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 from tools import strict
+from tools.cost import measured
 from tools.environment import ROOT, chapters, environment
 
 # Which files of tests/ belong to which stage; all others are unit tests.
@@ -22,6 +26,10 @@ FILES = {
     "exercises": ("test_exercise*.py",),
     "browser": ("test_book*.py",),
 }
+SUBJECTS = {path.stem[3:] for path in chapters()}
+# A change here, or of a page, touches no exercise.
+BESIDE = (".ci/", ".github/", "benchmarks/", "book/", "experiments/")
+PAGES = (".css", ".html", ".js", ".md", ".svg")
 
 
 class Outcome(NamedTuple):
@@ -38,12 +46,41 @@ def workers() -> int:
     return int(os.environ.get("WORKERS", min(cores, 8)))
 
 
+def touched(paths: list[str]) -> set[str]:
+    """The subjects whose exercises a change of these files concerns. Code of no one subject concerns them all.
+
+    >>> sorted(touched(["chapters/05_masks.ipynb", "tests/answers/bleu/clip.md", "README.md", "experiments/run.py"]))
+    ['bleu', 'masks']
+    >>> touched(["course_lib/tokens.py"]) == touched(["requirements.txt"]) == SUBJECTS
+    True
+    """
+    found = set()
+    for path in paths:
+        own = {re.sub(r"^(\d\d|test)_", "", part.partition(".")[0]) for part in path.split("/")} & SUBJECTS
+        beside = path.startswith(BESIDE) or path.endswith(PAGES)
+        found |= own or (set() if beside else SUBJECTS)
+    return found
+
+
+def changed(since: str) -> list[str]:
+    """The files that differ from what they were where this branch left the one of a commit."""
+    command = ["git", "diff", "--name-only", "--merge-base", since]
+    return subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, check=True).stdout.splitlines()
+
+
+def longest_first(notebooks: list[str]) -> list[str]:
+    """By the stored times, so that at the end of a run no worker waits for a long one; unknown ones come first."""
+    costs = measured()
+    return sorted(notebooks, key=lambda path: -costs.get(Path(path).stem, {}).get("seconds", float("inf")))
+
+
 class Stages:
     """The stages by name; each runs its commands and returns an Outcome."""
 
-    def __init__(self, folder: Path, notebooks: list[str]):
+    def __init__(self, folder: Path, notebooks: list[str], since: str = ""):
         self.folder = folder
-        self.notebooks = notebooks or [str(path.relative_to(ROOT)) for path in chapters()]
+        self.notebooks = longest_first(notebooks or [str(path.relative_to(ROOT)) for path in chapters()])
+        self.since = since
         self.files = {
             stage: sorted(str(path.relative_to(ROOT)) for pattern in patterns for path in ROOT.glob(f"tests/{pattern}"))
             for stage, patterns in FILES.items()
@@ -53,9 +90,9 @@ class Stages:
             "lint": self.lint,
             "gates": lambda: self.pytest(*self.files["gates"]),
             "unit": self.unit,
-            "exercises": lambda: self.pytest(*self.files["exercises"]),
+            "exercises": self.exercises,
             "notebooks": self.strict,
-            "book": lambda: self.commands(["tools.book"]),
+            "book": self.book,
             "browser": self.browser,
         }
 
@@ -66,11 +103,24 @@ class Stages:
         elsewhere = [f"--ignore={path}" for paths in self.files.values() for path in paths]
         return self.pytest("tests", *elsewhere)
 
+    def exercises(self) -> Outcome:
+        subjects = touched(changed(self.since)) if self.since else SUBJECTS
+        if subjects == SUBJECTS:
+            return self.pytest(*self.files["exercises"])
+        print(f"exercises that changed since {self.since[:12]}: {', '.join(sorted(subjects)) or 'none'}", flush=True)
+        names = " or ".join(f"[{subject}." for subject in sorted(subjects))  # as in test_reference_passes[masks.causal]
+        return self.pytest(*self.files["exercises"], "-k", names) if subjects else Outcome(0, 0)
+
     def strict(self) -> Outcome:
         return self.pytest(*strict.ARGUMENTS, *self.notebooks)
 
+    def book(self) -> Outcome:
+        outcome = self.commands(["tools.book"])
+        self.environment["BOOK_IS_BUILT"] = "" if outcome.failed else "1"  # what stands there then is an old one
+        return outcome
+
     def browser(self) -> Outcome:
-        self.environment["BOOK_IS_BUILT"] = "1"  # by the stage before this one
+        self.environment.setdefault("BOOK_IS_BUILT", "1")
         return self.pytest("--dist=loadgroup", *self.files["browser"])
 
     def commands(self, *commands: list[str]) -> Outcome:
@@ -86,6 +136,8 @@ class Stages:
             return Outcome(0, 1)
         suite = ElementTree.parse(report).getroot().find("testsuite")
         tests, errors, failures, skipped = (int(suite.get(k)) for k in ("tests", "errors", "failures", "skipped"))
+        for reason, times in Counter(skip.get("message") for skip in suite.iter("skipped")).items():
+            print(f"skipped {times}: {reason}", flush=True)
         nothing_ran = code == 5 and not skipped
         failed = errors + failures or int(code not in (0, 5) or nothing_ran)
         return Outcome(max(tests - failed - skipped, 0), failed, skipped)
@@ -97,12 +149,13 @@ class Stages:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", action="append", help="run only this stage (may be given again)")
+    parser.add_argument("--since", default="", help="test only the exercises of subjects that changed since a commit")
     parser.add_argument("notebooks", nargs="*", help="re-run only these notebooks")
     options = parser.parse_args()
     outcomes: dict[str, Outcome] = {}
     seconds: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
-        stages = Stages(Path(folder), options.notebooks).all
+        stages = Stages(Path(folder), options.notebooks, options.since).all
         unknown = set(options.only or []) - set(stages)
         if unknown:
             parser.error(f"expected stages among {', '.join(stages)}; got {', '.join(sorted(unknown))}")

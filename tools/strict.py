@@ -1,16 +1,42 @@
 """A pytest plugin for the strict run of the notebooks: `pytest -p tools.strict --nbval …`.
 
 Notebooks are stored without execution counters, which would change on every run. nbval takes a cell without a
-counter for one that never ran, and does not compare it; so every cell gets one here, after reading.
+counter for one that never ran, and does not compare it; so every cell gets one here, after reading. And the kernels'
+clocks go wrong, so that what is compared cannot depend on them (tools/false_clock.py).
 """
 
+import os
+import re
+from pathlib import Path
+
+from nbval.plugin import get_sanitize_patterns
+
+from tools.environment import ROOT
+
+SANITIZED = ROOT / "tools" / "sanitize.cfg"
 ARGUMENTS = (
     *("-p", "tools.strict", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=300"),
-    *("--nbval-sanitize-with=tools/sanitize.cfg", "--dist=loadscope"),  # one kernel a notebook
+    *(f"--nbval-sanitize-with={SANITIZED.relative_to(ROOT)}", "--dist=loadscope"),  # one kernel a notebook
+    "--no-loadscope-reorder",  # which start in the order in which they are named
 )
+
+
+def pytest_configure() -> None:
+    os.environ["PYTHONSTARTUP"] = str(Path(__file__).with_name("false_clock.py"))
 
 
 def pytest_collection_modifyitems(items: list) -> None:
     for item in items:
         if hasattr(item, "cell"):
             item.cell.execution_count = 1
+
+
+def compared(text: str, settings: Path = SANITIZED) -> str:
+    """What the strict run compares of an output's text: all but what the settings name.
+
+    >>> compared('<img alt="A dot" width="523" src="data:image/png;base64,iVBORw0KGgo=">')
+    '<img alt="A dot" src="data:image/png;base64,">'
+    """
+    for pattern, instead in get_sanitize_patterns(settings.read_text(encoding="utf-8")):
+        text = re.sub(pattern, instead, text)
+    return text

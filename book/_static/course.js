@@ -23,7 +23,15 @@ document.addEventListener("click", (event) => {
   if (link) link.closest("dialog").close();
 });
 
+// The search looks words up in plain objects, where these two are found even if no page has them.
+function forgetInherited(words) {
+  for (const name of ["constructor", "__proto__"]) {
+    if (!Object.hasOwn(words, name)) Object.defineProperty(words, name, { value: undefined });
+  }
+}
+
 document.addEventListener("DOMContentLoaded", () => {
+  if (typeof Search !== "undefined" && Search._index) [Search._index.terms, Search._index.titleterms].forEach(forgetInherited);
   for (const place of document.querySelectorAll("[data-course-filter]")) filter(place);
   for (const place of document.querySelectorAll("[data-course-missed]")) listMissed(place);
   for (const place of document.querySelectorAll(".course-map")) showLinks(place);
@@ -71,7 +79,7 @@ function showLinks(map) {
 
 function listMissed(place) {
   let missed = {};
-  try { missed = JSON.parse(localStorage.getItem("transformer-course-missed")) || {}; } catch { /* nothing kept */ }
+  try { missed = { ...JSON.parse(localStorage.getItem("transformer-course-missed")) }; } catch { /* nothing kept */ }
   const list = document.createElement("ul");
   for (const [id, page] of Object.entries(missed)) {
     if (typeof page !== "string" || !page.startsWith("/")) continue;

@@ -242,6 +242,8 @@ def check_pairs(hypotheses: Sequence[str], references: References) -> None:
 
     >>> check_pairs(["a b", "c"], ["a", ["c", "d"]])
     """
+    if isinstance(hypotheses, str) or isinstance(references, str):
+        raise TypeError("expected lists of hypotheses and references, got one text: write [text], or sentence_bleu")
     if len(hypotheses) != len(references):
         raise ValueError(
             f"expected references for each of the {len(hypotheses)} hypotheses, got {len(references)}: "

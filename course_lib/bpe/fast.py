@@ -1,11 +1,12 @@
 """Byte-pair encoding at speed: the same merges and the same ids as the plain forms in `bpe`.
 
 A word is a Python string in which every character stands for one symbol: the character with code point i is the token
-with id i. A merge is then one `str.replace`, a pair is a string of length two, and both run in C. Tests compare this
-module with the plain forms, and with two other libraries.
+with id i. A pair is then a string of length two. Tests compare this module with the plain forms, and with two other
+libraries.
 """
 
 import heapq
+from array import array
 from collections import defaultdict
 from collections.abc import Callable
 from itertools import repeat
@@ -23,7 +24,7 @@ def learn_merges(words: dict[str, int], vocab: dict[str, int], n_merges: int, re
     the smallest ids is merged: by its first symbol, then by its second. A merge that spells a token of `vocab` shares
     that token's id; one that spells a word of `reserved` is left out. Source: Sennrich et al. 2016, section 3.2.
 
-    Counts are kept from merge to merge: only words that hold the merged pair are visited, and only its neighbors
+    Counts are kept from merge to merge: only the places of the merged pair are visited, and only its neighbors
     change. A count enters the heap when it reaches `floor`; when the heap is empty, `floor` halves. Most pairs are too
     rare to ever enter it.
 
@@ -32,8 +33,8 @@ def learn_merges(words: dict[str, int], vocab: dict[str, int], n_merges: int, re
     """
     spelling = {chr(i): token for token, i in vocab.items()}
     next_id = 1 + max(vocab.values(), default=-1)
-    texts, weights = list(words), list(words.values())
-    counts, places = count_pairs(texts, weights)
+    row = Row(words)
+    counts = row.counts
     heap: list[tuple[int, str]] = []
     floor = 1 + max(counts.values(), default=0)
     merges: list[Pair] = []
@@ -60,75 +61,67 @@ def learn_merges(words: dict[str, int], vocab: dict[str, int], n_merges: int, re
             next_id += 1
         new = chr(vocab[left + right])
         spelling[new] = left + right
-        for changed in replace_everywhere(pair, new, texts, weights, counts, places):
+        for changed in row.merge(pair, new):
             if counts[changed] >= floor:
                 heapq.heappush(heap, (-counts[changed], changed))
     return merges
 
 
-def count_pairs(texts: list[str], weights: list[int]) -> tuple[dict[str, int], dict[str, list[int]]]:
-    """How often every pair occurs, and the words that have it (a word as often as it has the pair)."""
-    counts: dict[str, int] = defaultdict(int)
-    places: dict[str, list[int]] = defaultdict(list)
-    for i, (text, weight) in enumerate(zip(texts, weights, strict=True)):
-        for pair in map(add, text, text[1:]):
-            counts[pair] += weight
-            places[pair].append(i)
-    return counts, places
+class Row:
+    """All words in one row of symbols, nothing between two of them, and how often every pair of neighbors occurs.
 
+    A merged pair leaves its first place to the new symbol, and its second place empty; `before` and `after` lead from
+    symbol to symbol. A merge takes as many steps as it has places, however long a word is.
 
-def replace_everywhere(
-    pair: str,
-    new: str,
-    texts: list[str],
-    weights: list[int],
-    counts: dict[str, int],
-    places: dict[str, list[int]],
-) -> set[str]:
-    """Merge `pair` into `new` in all words, keep `counts` and `places` true, and name the pairs that became commoner.
-
-    Around a single occurrence x|ab|y, the pairs xa and by go and xc and cy come: the words are only noted under their x
-    and their y here, and counted together afterwards. A word with several occurrences is counted anew.
+    >>> row = Row({"abab": 3})
+    >>> sorted(row.merge("ab", "X")), row.counts["XX"]
+    (['XX', 'Xa'], 3)
     """
-    before: dict[str, list[int]] = defaultdict(list)
-    after: dict[str, list[int]] = defaultdict(list)
-    commoner = set()
-    for i in places.pop(pair):
-        old = texts[i]
-        head, found, tail = old.partition(pair)
-        if not found:
-            continue
-        if pair in tail:
-            weight = weights[i]
-            text = texts[i] = old.replace(pair, new)
-            for other in map(add, old, old[1:]):
-                counts[other] -= weight
-            for other in map(add, text, text[1:]):
-                counts[other] += weight
-                places[other].append(i)
-                commoner.add(other)
-            continue
-        texts[i] = head + new + tail
-        if head:
-            before[head[-1]].append(i)
-        if tail:
-            after[tail[0]].append(i)
-    first, second = pair
-    weigh = weights.__getitem__
-    for x, words in before.items():
-        weight = sum(map(weigh, words))
-        counts[x + first] -= weight
-        counts[x + new] += weight
-        places[x + new] += words
-        commoner.add(x + new)
-    for y, words in after.items():
-        weight = sum(map(weigh, words))
-        counts[second + y] -= weight
-        counts[new + y] += weight
-        places[new + y] += words
-        commoner.add(new + y)
-    del counts[pair]
-    return commoner
+
+    def __init__(self, words: dict[str, int]):
+        self.symbols, self.weights = [""], [0]
+        for word, weight in words.items():
+            self.symbols += [*word, ""]
+            self.weights += repeat(weight, len(word) + 1)
+        self.before = array("l", range(-1, len(self.symbols) - 1))
+        self.after = array("l", range(1, len(self.symbols) + 1))
+        self.counts: dict[str, int] = defaultdict(int)
+        self.places: dict[str, list[int]] = defaultdict(list)  # where a pair begins, or began
+        for i, pair in enumerate(map(add, self.symbols, self.symbols[1:])):
+            if len(pair) == 2:
+                self.counts[pair] += self.weights[i]
+                self.places[pair].append(i)
+
+    def merge(self, pair: str, new: str) -> set[str]:
+        """Merge `pair` into `new` wherever it is, and name the pairs that became commoner.
+
+        Around x|ab|y, the pairs xa and by go, and xc and cy come: places are noted under their x and their y, and
+        counted together afterwards.
+        """
+        symbols, before, after = self.symbols, self.before, self.after
+        lefts: dict[str, list[int]] = defaultdict(list)
+        rights: dict[str, list[int]] = defaultdict(list)
+        first, second = pair
+        places = self.places.pop(pair)
+        if first == second:
+            places.sort()  # aaa is Xa, not aX
+        for i in places:
+            j = after[i]
+            if symbols[i] == first and symbols[j] == second:
+                symbols[i], symbols[j] = new, ""
+                after[i] = k = after[j]
+                before[k], h = i, before[i]
+                lefts[symbols[h]].append(h)
+                rights[symbols[k]].append(i)
+        found = [(x + first, x + new, at) for x, at in lefts.items() if x]
+        found += [(second + y, new + y, at) for y, at in rights.items() if y]
+        for old, now, at in found:
+            weight = sum(map(self.weights.__getitem__, at))
+            self.counts[old] -= weight
+            self.counts[now] += weight
+            self.places[now] += at
+        del self.counts[pair]
+        return {now for _, now, _ in found}
 
 
 class WordCache(dict):

@@ -4,10 +4,11 @@
 """
 
 import gc
+import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -72,7 +73,7 @@ class Subwords:
     @classmethod
     def train(cls: type[Self], texts: Iterable[str], n_merges: int, specials: dict[str, int] = SPECIALS) -> Self:
         """Learn `n_merges` merges, fewer if no pair is left. Ids: specials, base tokens, merges; ties by the ids."""
-        words = Counter(chain.from_iterable(map(cls.split, texts)))
+        words = Counter(chain.from_iterable(map(cls.split, several(texts))))
         vocab = {
             token: i for i, token in enumerate(cls.base_tokens(words), start=1 + max(specials.values(), default=-1))
         }
@@ -105,9 +106,9 @@ class Subwords:
         gc.disable()
         try:
             if special:
-                return [self.encode(text, special) for text in texts]
+                return [self.encode(text, special) for text in several(texts)]
             split, ids_of, flatten = self.split, self.ids_of.__getitem__, chain.from_iterable
-            return [list(flatten(map(ids_of, split(text)))) for text in texts]
+            return [list(flatten(map(ids_of, split(text)))) for text in several(texts)]
         finally:
             if collecting:
                 gc.enable()
@@ -154,6 +155,23 @@ class Subwords:
             )
         return cls(*checked_model(data.get("vocab"), data.get("merges"), data.get("specials")))
 
+    def check_course_ids(self) -> None:
+        """Refuse a vocabulary in which a word has an id that batches, losses and searches give to PAD, BOS or EOS."""
+        if words := {i: self.token_of[i] for i in (PAD, BOS, EOS) if i in self.bytes_of}:
+            raise ValueError(
+                f"expected no words with the ids {PAD}, {BOS}, and {EOS} of <pad>, <bos>, and <eos>, got {words}: "
+                "train the vocabulary with the specials that are the default"
+            )
+
+    @property
+    def checksum(self) -> str:
+        """Another one for every tokenizer that encodes otherwise.
+
+        A model knows by it the tokenizer it was trained with.
+        """
+        parts = [self.kind, sorted(self.specials.items()), sorted(self.vocab.items()), self.merges]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
     def check(self) -> None:
         """Refuse a vocabulary that cannot work."""
         every_id = [*self.vocab.values(), *self.specials.values()]
@@ -175,6 +193,16 @@ class Subwords:
                 )
 
 
+def several(texts: Iterable[str]) -> Iterator[str]:
+    """The texts one by one: one text alone, whose letters would be taken for texts, and what is no text are refused."""
+    if isinstance(texts, str):
+        raise TypeError("expected a list of texts, got one text: write [text]")
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"expected texts, got {text!r} among them: leave it out, or write ''")
+        yield text
+
+
 def to_text(data: bytes) -> str:
     """UTF-8 with lone surrogates, which Python strings may hold; broken characters become U+FFFD."""
     try:
@@ -183,10 +211,10 @@ def to_text(data: bytes) -> str:
         return data.decode("utf-8", "replace")
 
 
-def write_json(path: str | Path, data: dict) -> None:
+def write_json(path: str | Path, data: dict, indent: int = 0) -> None:
     """Write an object as JSON, whole or not at all."""
     with written_whole(path) as file:
-        file.write(json.dumps(data, indent=0).encode("ascii"))
+        file.write((json.dumps(data, indent=indent) + "\n").encode("ascii"))
 
 
 def read_json(path: str | Path) -> dict:
@@ -196,7 +224,7 @@ def read_json(path: str | Path) -> dict:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"expected JSON in {path}, got {error}: the file is broken, write it anew") from None
     if not isinstance(data, dict):
-        raise ValueError(f"expected an object in {path}, got {type(data).__name__}: this is no tokenizer file")
+        raise ValueError(f"expected an object in {path}, got {type(data).__name__}: this is another file")
     return data
 
 

@@ -5,11 +5,14 @@ would encode its ordinary texts differently: those with single spaces between wo
 ends of words where the file has no bytes.
 """
 
+import re
 from pathlib import Path
 
 from course_lib.bpe import BPE, BYTES, MARK
 from course_lib.bpe.byte_level import BYTE_OF, GPT2_PATTERN, ByteBPE
+from course_lib.bpe.fast import Pair
 from course_lib.bpe.subwords import FORMAT, checked_model, read_json, write_json
+from course_lib.corpus import lines_of
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 SPACE = {"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": False}
@@ -32,6 +35,12 @@ def export_tokenizers(tokenizer: BPE | ByteBPE, path: str | Path) -> None:
     vocabulary, but their names in a text stay plain text.
     """
     byte_level = isinstance(tokenizer, ByteBPE)
+    for token in [*tokenizer.vocab, *tokenizer.specials]:
+        if re.search("[\ud800-\udfff]", token):
+            raise ValueError(
+                f"expected tokens of whole characters, got {token!r}, half of one: `tokenizers` reads no such file, so "
+                "train without it"
+            )
     model = {
         "type": "BPE",
         "dropout": None,
@@ -81,6 +90,20 @@ def import_tokenizers(path: str | Path) -> BPE | ByteBPE:
     vocab, merges, specials = checked_model(model.get("vocab"), model.get("merges"), specials)
     if kind is BPE:
         check_unknown(model, vocab, specials, path)
+    return assembled(kind, vocab, merges, specials)
+
+
+def import_gpt2(vocab: str | Path, merges: str | Path) -> ByteBPE:
+    """Read `vocab.json` and `merges.txt` as GPT-2 came with them, and many byte-level models since."""
+    first, *others = lines_of(Path(merges).read_bytes(), merges)
+    lines = others if first.startswith("#version") else [first, *others]
+    return assembled(ByteBPE, *checked_model(read_json(vocab), list(filter(None, lines)), {}))
+
+
+def assembled(
+    kind: type[BPE | ByteBPE], vocab: dict[str, int], merges: list[Pair], specials: dict[str, int]
+) -> BPE | ByteBPE:
+    """The tokenizer of a file in which ordinary and special tokens are one table."""
     made = {left + right for left, right in merges} | ordinary_tokens(kind, vocab)
     specials |= {token: i for token, i in vocab.items() if token not in made}
     return kind({token: i for token, i in vocab.items() if token not in specials}, merges, specials)

@@ -4,7 +4,7 @@ The course corpus is generated (`grammar` spells trees that `tree_sampler` draws
 alignment and tags that say which phenomena it shows. BLEU near 100 on it says nothing about real translation.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -216,12 +216,32 @@ def read_pairs(
     return Corpus(Path(path).stem, *(languages[::-1] if swap else languages), splits)
 
 
-def lines_of(data: bytes, path: str | Path) -> Iterator[str]:
-    """Lines of a UTF-8 file, split at line feeds only: other line separators of Unicode may be part of a sentence."""
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n").split(b"\n"), start=1):
+def lines_of(data: bytes, path: str | Path) -> list[str]:
+    """Lines of a UTF-8 file, which end with a line feed, or a carriage return and one.
+
+    Other line separators of Unicode may be part of a sentence. Carriage returns alone end lines where there is no line
+    feed in the whole file.
+
+    >>> lines_of(b"one\\r\\ntwo\\n", "a file"), lines_of(b"one\\rtwo", "a file")
+    (['one', 'two'], ['one', 'two'])
+    """
+    end = b"\n" if b"\n" in data else b"\r"
+    return decoded(data.removesuffix(end).split(end), path)
+
+
+def decoded(lines: Iterable[bytes], path: str | Path, first: int = 1) -> list[str]:
+    """The texts of UTF-8 lines, of which the first has the number `first` in its file.
+
+    >>> decoded([b"\\xef\\xbb\\xbfone\\r", b"two"], "a file")
+    ['one', 'two']
+    """
+    texts = []
+    for number, line in enumerate(lines, start=first):
+        line = line.removeprefix(b"\xef\xbb\xbf" if number == 1 else b"")
         try:
-            yield line.removesuffix(b"\r").decode("utf-8")
+            texts.append(line.removesuffix(b"\r").decode("utf-8"))
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"expected UTF-8 in {path}, got the byte 0x{line[error.start]:02x} in line {number}: save it as UTF-8"
             ) from None
+    return texts

@@ -111,7 +111,7 @@ def reader_of(folder: Path) -> Callable[[str], list[str]]:
                 f"expected the original text of {name}, got another in {paths[0]}: {what_is_wrong(name, data)} "
                 f"Take the file from {ADDRESS}"
             )
-        return list(lines_of(data, paths[0]))
+        return lines_of(data, paths[0])
 
     return read
 

@@ -218,6 +218,8 @@ def fast_loss(
     >>> torch.allclose(fast_loss(model, src, tgt_in, tgt_out), simple)
     True
     """
+    if len(src) != len(tgt_in):
+        raise ValueError(f"expected as many sources as targets, got {len(src)} and {len(tgt_in)}: they are pairs")
     if reduction not in ("mean", "sum"):
         raise ValueError(f"expected reduction 'mean' or 'sum', got {reduction!r}: choose one of the two")
     if tgt_in.shape != tgt_out.shape:

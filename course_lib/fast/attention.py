@@ -13,15 +13,16 @@ SHORT = 32
 
 
 def additive_mask(mask: Bool[Tensor, "..."], dtype: torch.dtype) -> Float[Tensor, "..."]:
-    """0 where the mask is True, a huge negative number where it is False: to be added to scores.
+    """0 where the mask is True, −∞ where it is False: to be added to scores.
 
-    Half the smallest number of `dtype`, not −∞: a row with nothing to see gets some weights instead of NaN. It hides
-    where scores are far smaller themselves: in float16, below 32,752.
+    A row with nothing to see is left at 0: it gets some weights instead of NaN.
 
-    >>> additive_mask(torch.tensor([True, False]), torch.float16)
-    tensor([     0., -32752.], dtype=torch.float16)
+    >>> additive_mask(torch.tensor([[True, False], [False, False]]), torch.float16)
+    tensor([[0., -inf],
+            [0., 0.]], dtype=torch.float16)
     """
-    return torch.zeros_like(mask, dtype=dtype).masked_fill_(~mask, torch.finfo(dtype).min / 2)
+    hidden = ~mask & mask.any(dim=-1, keepdim=True)
+    return torch.zeros_like(mask, dtype=dtype).masked_fill_(hidden, -torch.inf)
 
 
 def four_axes(x: Tensor) -> Tensor:
@@ -51,10 +52,10 @@ def mix(
     """
     if bias is not None:
         bias = torch.atleast_2d(bias)
-    if key.device.type != "cpu" or key.shape[-2] > SHORT:
-        if bias is not None:  # under autocast the queries may have a smaller range than the mask was made for
-            bias = bias.clamp(min=torch.finfo(query.dtype).min / 2).to(query.dtype)
-            bias = four_axes(bias)
+    # The fused kernel also adds up products in float32: the scores of float16 may be too large for itself.
+    if key.device.type != "cpu" or key.shape[-2] > SHORT or key.dtype == torch.float16:
+        if bias is not None:
+            bias = four_axes(bias.to(query.dtype))
         mixed = F.scaled_dot_product_attention(
             four_axes(query), four_axes(key), four_axes(value), bias, is_causal=causal
         )

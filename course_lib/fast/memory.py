@@ -1,7 +1,11 @@
-"""The memory of one step of training or search, kept for the next."""
+"""The memory of the machine: how much there is, and that of one step of training or search, kept for the next."""
 
 import ctypes
+import math
+import os
 import sys
+
+import torch
 
 # Names and numbers of glibc's malloc.h.
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
@@ -20,6 +24,20 @@ def keep_freed_memory() -> bool:
     True
     """
     return set_malloc({M_MMAP_THRESHOLD: LARGEST, M_TRIM_THRESHOLD: 2**31 - 1, M_TOP_PAD: SPARE})
+
+
+def memory_of(device: torch.device) -> float:
+    """The bytes of memory that a device has in all; infinity where the system does not say.
+
+    >>> memory_of(torch.device("cpu")) > 1e6
+    True
+    """
+    if device.type == "cuda":
+        return torch.cuda.get_device_properties(device).total_memory
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows, for one
+        return math.inf
 
 
 def set_malloc(settings: dict[int, int]) -> bool:

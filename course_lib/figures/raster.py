@@ -4,20 +4,17 @@ import io
 import sys
 import warnings
 from base64 import b64encode
-from functools import cache
 from html import escape
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.font_manager import get_font_names
-from matplotlib.text import Text
 from PIL import Image
+
+from course_lib.figures.style import write_in_shipped_fonts
 
 LARGEST = 12_000  # bytes aimed at
 # Dots an inch and colors: the finest that is small enough, or the last.
 LOOKS = ((96, 32), (80, 32), (72, 24), (64, 24), (54, 16))
-# Whichever of these the machine has writes what matplotlib's own font cannot; the page needs none of them.
-FALLBACKS = ("Noto Sans CJK KR", "Noto Sans KR", "NanumGothic", "Apple SD Gothic Neo", "Malgun Gothic")
 PADDING = 0.08  # inches of white around the drawing
 
 
@@ -29,8 +26,7 @@ def figure_to_png(fig: Figure, crop: bool = True) -> bytes:
     >>> figure_to_png(fig)[1:4]
     b'PNG'
     """
-    for text in fig.findobj(Text):
-        text.set_fontfamily(_families())
+    write_in_shipped_fonts(fig)
     for dpi, colors in LOOKS:
         png = _drawn(fig, dpi, colors, crop)
         if len(png) <= LARGEST:
@@ -57,9 +53,3 @@ def image(png: bytes, alt: str) -> str:
     opened = Image.open(io.BytesIO(png))
     width = round(opened.width * 96 / opened.info["dpi"][0])
     return f'<img alt="{escape(alt)}" width="{width}" src="data:image/png;base64,{b64encode(png).decode()}">'
-
-
-@cache
-def _families() -> list[str]:
-    known = set(get_font_names())
-    return ["DejaVu Sans", *(name for name in FALLBACKS if name in known)]

@@ -1,11 +1,14 @@
 """One look for every figure: colors by meaning, text as large as the page's, ink that follows the theme."""
 
+import os
 import warnings
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib import font_manager
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
+from matplotlib.text import Text
 from matplotlib.textpath import TextPath
 
 # Okabe and Ito's palette, told apart by color-blind readers. A color has one meaning in the whole course.
@@ -25,6 +28,12 @@ DARK, LIGHT = "#010101", "#ffffff"
 # Perceptually uniform, readable by color-blind readers; low is dark, high is bright, on any page.
 SEQUENTIAL = "viridis"
 
+# Every text is written in matplotlib's own font, or where that has no letter in the Korean one that is shipped here. No
+# font of the machine is among them: a text is as wide on one machine as on another.
+FONTS = Path(__file__).parent / "fonts"
+KOREAN = "Course Hangul"
+FAMILIES = ["DejaVu Sans", KOREAN]
+
 # Sizes in points; 12 points are 16 pixels, the text size of the page.
 STYLE = {
     "figure.facecolor": "none",
@@ -35,7 +44,8 @@ STYLE = {
     "axes.labelcolor": INK,
     "xtick.color": INK,
     "ytick.color": INK,
-    "font.family": ["DejaVu Sans"],
+    "font.family": FAMILIES,
+    "mathtext.fontset": "dejavusans",
     "font.size": 12,
     "axes.titlesize": 12,
     "axes.labelsize": 12,
@@ -61,7 +71,35 @@ STYLE = {
 
 def apply_style() -> None:
     """Make the course's style the one matplotlib uses from now on; `new_figure` does it for you."""
+    register_fonts()
     mpl.rcParams.update(STYLE)
+
+
+def register_fonts() -> None:
+    """Tell matplotlib of the shipped fonts, once: they are read when the first figure is drawn, not on import."""
+    if any(font.name == KOREAN for font in font_manager.fontManager.ttflist):
+        return
+    folder = FONTS
+    if os.environ.get("MPL_IGNORE_SYSTEM_FONTS"):
+        # Then matplotlib looks for fonts in its own folder alone: the way to ours is written down as one from there.
+        own = Path(mpl.get_data_path()) / "fonts"
+        folder = own / os.path.relpath(FONTS.resolve(), own.resolve())
+    for path in sorted(folder.glob("*.ttf")):
+        font_manager.fontManager.addfont(path)
+
+
+def write_in_shipped_fonts(fig: Figure) -> None:
+    """Set every text of a figure in the shipped fonts, whatever it was made with.
+
+    >>> fig, ax = new_figure(2, 2)
+    >>> title = ax.set_title("값", family="Malgun Gothic")
+    >>> write_in_shipped_fonts(fig)
+    >>> title.get_fontfamily()
+    ['DejaVu Sans', 'Course Hangul']
+    """
+    register_fonts()
+    for text in fig.findobj(Text):
+        text.set_fontfamily(FAMILIES)
 
 
 def new_figure(width: float = 6.0, height: float = 3.5, rows: int = 1, cols: int = 1, **options):
@@ -89,9 +127,11 @@ def text_width(text: str, size: float = 12) -> float:
     """
     if not text:
         return 0.0
+    register_fonts()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")
-        path = TextPath((0, 0), text.replace("$", r"\$"), size, prop=FontProperties(family="DejaVu Sans"))
+        prop = font_manager.FontProperties(family=FAMILIES)
+        path = TextPath((0, 0), text.replace("$", r"\$"), size, prop=prop)
     return float(path.get_extents().width) / 72 if len(path.vertices) else 0.0
 
 

@@ -14,7 +14,7 @@ from matplotlib.patheffects import Normal
 from matplotlib.text import Text
 
 from course_lib.figures.compact import compact, short
-from course_lib.figures.style import STYLE
+from course_lib.figures.style import STYLE, write_in_shipped_fonts
 
 LIMIT = 290_000  # bytes an output may weigh
 
@@ -64,10 +64,11 @@ def _draw(fig: Figure, crop: bool) -> bytes:
             "Pass the figure itself: fig, ax = new_figure(); …; show(fig, alt=…)."
         )
     buffer = io.BytesIO()
-    settings = {"svg.fonttype": "none", "svg.hashsalt": STYLE["svg.hashsalt"]}
+    settings = {name: STYLE[name] for name in ("svg.fonttype", "svg.hashsalt", "font.family", "mathtext.fontset")}
     with mpl.rc_context(settings), warnings.catch_warnings():
-        # The reader's browser has the glyphs (Korean, emoji); matplotlib only measures the text.
+        # The reader's browser has glyphs that the shipped fonts lack (emoji); matplotlib only measures the text.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
+        write_in_shipped_fonts(fig)
         fig.draw_without_rendering()
         fig.set_layout_engine("none")  # keep the layout: another round would cost time and move the panels a little
         _formulas_as_paths(fig)

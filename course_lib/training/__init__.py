@@ -26,6 +26,9 @@ def label_smoothed_loss(
     >>> label_smoothed_loss(logits, targets, smoothing=0.0)
     tensor(2.2395)
     """
+    if not 0 <= smoothing <= 1:
+        got = f"expected smoothing from 0 to 1, got {smoothing}"
+        raise ValueError(f"{got}: it is a share of the target")
     log_probs = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
     target = -log_probs.gather(-1, targets[..., None])[..., 0]
     uniform = -log_probs.mean(dim=-1)
@@ -44,8 +47,9 @@ def noam(step: int, d_model: int, warmup: int) -> float:
     >>> round(noam(4000, d_model=512, warmup=4000), 6)
     0.000699
     """
-    if step < 1:
-        raise ValueError(f"expected step of at least 1, got {step}: updates count from 1")
+    if min(step, warmup) < 1:
+        got = f"expected step and warmup of at least 1, got {step} and {warmup}"
+        raise ValueError(f"{got}: updates count from 1")
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
@@ -56,12 +60,15 @@ def inverse_sqrt(step: int, peak: float, warmup: int) -> float:
     >>> [inverse_sqrt(step, peak=1.0, warmup=4) for step in (1, 4, 16)]
     [0.25, 1.0, 0.5]
     """
+    if min(step, warmup) < 1:
+        got = f"expected step and warmup of at least 1, got {step} and {warmup}"
+        raise ValueError(f"{got}: updates count from 1")
     return peak * min(step / warmup, math.sqrt(warmup / step))
 
 
-def cosine(progress: float, peak: float, warmup: float = 0.05) -> float:
-    """Half a cosine from `peak` to 0 over a training of which the share
-    `progress` is done, after a linear warm-up.
+def cosine(progress: float, peak: float, warmup: float = 0.05, lowest: float = 0.0) -> float:
+    """Half a cosine from `peak` to `lowest` over a training of which the share
+    `progress` is done, after a linear warm-up from 0.
 
     `progress` and `warmup` are shares of the whole, 0 … 1.
     Source: Loshchilov and Hutter 2017, equation 5.
@@ -72,7 +79,8 @@ def cosine(progress: float, peak: float, warmup: float = 0.05) -> float:
     """
     if progress < warmup:
         return peak * progress / warmup
-    return peak * 0.5 * (1 + math.cos(math.pi * min((progress - warmup) / (1 - warmup), 1.0)))
+    done = min((progress - warmup) / max(1 - warmup, 1e-9), 1.0)
+    return lowest + (peak - lowest) * 0.5 * (1 + math.cos(math.pi * done))
 
 
 # At the end, because these use what stands above.

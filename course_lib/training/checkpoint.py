@@ -54,7 +54,18 @@ def load_checkpoint(path: str | os.PathLike, device: Any = "cpu") -> dict[str, A
             f"expected the content that the checksum of {Path(path).name} names, got {len(content)} other bytes: "
             "the file is torn or was changed; use the checkpoint before it"
         )
-    return torch.load(io.BytesIO(content), map_location=device, weights_only=True)
+    try:
+        state = torch.load(io.BytesIO(content), map_location=device, weights_only=True)
+    except Exception as error:
+        if isinstance(error, MemoryError) or "memory" in str(error):
+            raise
+        state = error
+    if not isinstance(state, dict):  # the checksum is right: somebody else wrote it
+        raise DamagedCheckpoint(
+            f"expected tensors, numbers and texts by their names in {Path(path).name}, got {type(state).__name__}: "
+            "this file is not of this course, choose another"
+        )
+    return state
 
 
 class CheckpointFolder:

@@ -9,22 +9,24 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """Inside the `with` block a first Ctrl-C or SIGTERM is noted in `seen` and stops nothing; a second one raises.
+    """Inside the `with` block a first Ctrl-C or SIGTERM stops nothing; a second one raises.
+
+    `seen` is the number of the first, 0 before it.
 
     A loop that looks at `seen` between its steps is never stopped in the middle of one. In a thread other than the
     main one, and where a signal was switched off before, nothing changes: none arrives there.
 
     >>> with Interrupts() as interrupts:     # … and nobody pressed Ctrl-C
     ...     interrupts.seen
-    False
+    0
     """
 
     def __init__(self) -> None:
-        self.seen = False
+        self.seen = 0
         self.before: dict[int, Any] = {}
 
     def __enter__(self) -> "Interrupts":
-        self.seen = False
+        self.seen = 0
         if threading.current_thread() is threading.main_thread():
             found = {number: signal.getsignal(number) for number in SIGNALS}
             self.before = {number: was for number, was in found.items() if callable(was) or was == signal.SIG_DFL}
@@ -34,8 +36,8 @@ class Interrupts:
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.seen:
-            raise KeyboardInterrupt
-        self.seen = True
+            raise KeyboardInterrupt(number)
+        self.seen = number
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -82,7 +82,7 @@ class Trainer:
         self.optimizers = Optimizers(model, settings.optimizer, settings.weight_decay)
         self.checkpoints = CheckpointFolder(folder) if folder is not None else None
         self.interrupts = Interrupts()
-        self.stopped = False
+        self.stopped = 0  # the number of the signal that asked for it
         self.whole = True  # weights and `state` belong together
         self.recent_loss = math.nan  # of the training batches, with smoothing
         module = _LossModule(model, loss)
@@ -93,8 +93,8 @@ class Trainer:
 
         Ctrl-C lets the update under way end; a second one does not.
         """
-        self._resume()
-        self.stopped = False
+        self.resume()
+        self.stopped = 0
         bar = tqdm(total=100, disable=self.quiet or None, bar_format=BAR)
         try:
             with self.interrupts:
@@ -115,7 +115,9 @@ class Trainer:
             if self.whole and self.state.step:
                 self._save()
         if self.interrupts.seen and not self.stopped:
-            raise KeyboardInterrupt  # it came when all updates were done: what follows is not wanted
+            raise KeyboardInterrupt(
+                self.interrupts.seen
+            )  # it came when all updates were done: what follows is not wanted
         if self.stopped and self.rank == 0:
             goes_on = "" if self.checkpoints is None else "; run the same again to go on from here"
             print(f"Stopped after update {self.state.step}{goes_on}.")
@@ -129,7 +131,12 @@ class Trainer:
 
     def _batches(self) -> Iterator[Any]:
         while True:
-            batches = self.epochs(self.state.epoch)
+            batches = self.epochs(self.state.epoch) if callable(self.epochs) else self.epochs
+            if batches is self.epochs or not isinstance(batches, Sequence):
+                raise TypeError(
+                    "expected a function from an epoch's number to the list of its batches, as Batches is, got "
+                    f"{type(batches).__name__}: write lambda number: list(batches)"
+                )
             if not len(batches):
                 raise ValueError("expected at least one batch an epoch, got none: is the corpus empty?")
             for batch in batches[self.state.index :]:
@@ -183,13 +190,13 @@ class Trainer:
             return src, tgt_in, tgt_out
         return batch.src[:1], batch.tgt_in[:1], torch.full_like(batch.tgt_out[:1], PAD)
 
-    def _agreed(self, seconds: float, stopped: bool) -> tuple[float, bool]:
+    def _agreed(self, seconds: float, stopped: int) -> tuple[float, int]:
         """What the first process says, so that all stop after the same update."""
         if self.world == 1:
             return seconds, stopped
         said = torch.tensor([seconds, stopped], dtype=torch.float32, device=self.device)
         distributed.broadcast(said, src=0)
-        return said[0].item(), bool(said[1])
+        return said[0].item(), int(said[1])
 
     def _where(self, loss: float, rate: float) -> str:
         bad = [n for n, p in self.model.named_parameters() if p.grad is not None and not p.grad.isfinite().all()]
@@ -236,7 +243,8 @@ class Trainer:
             }
             self.checkpoints.save(self.state.step, content)
 
-    def _resume(self) -> None:
+    def resume(self) -> None:
+        """Take up the newest checkpoint, where there is one; `run` begins with it."""
         content = self.checkpoints.load_newest(self.device) if self.checkpoints is not None else None
         if content is None:
             return

@@ -13,6 +13,7 @@ from course_lib.batching import pad
 from course_lib.beam_search import Hypothesis, beam_search, check_sizes, greedy_search
 from course_lib.bpe import BPE
 from course_lib.bpe.byte_level import ByteBPE
+from course_lib.bpe.subwords import several
 from course_lib.bpe.tokenizer_files import load_tokenizer
 from course_lib.corpus import Sentence
 from course_lib.fast.cached import CachedTransformer
@@ -37,6 +38,7 @@ class Translator:
     """
 
     def __init__(self, model: nn.Module, vocabulary: BPE | ByteBPE):
+        vocabulary.check_course_ids()
         self.model, self.vocabulary = model, vocabulary
 
     @property
@@ -67,16 +69,17 @@ class Translator:
         """The hypotheses for every text, best first; `beam_size` 1 is greedy search.
 
         Texts of similar length share a batch, so that little is computed on padding; the order given comes back.
-        `done` is told after each batch how many texts it had. Without `max_len` a translation ends after twice the
-        tokens of the longest source of its batch and 20 more: a young model may never write the end itself.
+        An empty text has an empty translation. `done` is told after each batch how many texts it had. Without `max_len`
+        a translation ends after twice the tokens of the longest source of its batch and 20 more: a young model may
+        never write the end itself.
         """
-        if isinstance(texts, str):
-            raise TypeError("expected a list of texts, got one text: write [text]")
+        texts = list(several(texts))
         check_sizes(length_penalty, beam_size=beam_size, max_len=1 if max_len is None else max_len)
         self.model.eval()
         searcher = CachedTransformer(self.model) if isinstance(self.model, Transformer) else self.model
         sources = [[*ids, EOS] for ids in self.vocabulary.encode_batch(texts)]
-        found: list[list[Hypothesis]] = [[]] * len(texts)
+        found = [[Hypothesis([], 0.0, finished=True)] for _ in texts]
+        done(texts.count(""))
         for numbers in _by_length(sources, max_rows=max(1, 256 // beam_size)):
             src = pad([sources[number] for number in numbers]).to(self.device)
             state = searcher.start(src)
@@ -115,23 +118,49 @@ class Translator:
         folder = Path(folder)
         kind = next(name for name, (cls, _) in MODELS.items() if isinstance(self.model, cls))
         content = {"kind": kind, "config": asdict(self.model.config), "weights": self.model.state_dict()}
-        save_checkpoint(folder / "model.pt", content)
+        save_checkpoint(folder / "model.pt", content | {"vocabulary": self.vocabulary.checksum})
         self.vocabulary.save(folder / "vocabulary.json")
 
     @classmethod
     def load(cls, folder: str | Path, device: Any = "cpu") -> "Translator":
-        """Read what `save` wrote."""
+        """Read what `save` wrote, if the two files belong together."""
         folder = Path(folder)
         for name in ("model.pt", "vocabulary.json"):
             if not (folder / name).exists():
                 raise FileNotFoundError(
                     f"expected model.pt and vocabulary.json in {folder}, got no {name}: train into that folder first"
                 )
-        content = load_checkpoint(folder / "model.pt", device)
+        content, vocabulary = load_checkpoint(folder / "model.pt", device), load_tokenizer(folder / "vocabulary.json")
         model_class, config_class = MODELS[content["kind"]]
-        model = model_class(config_class(**content["config"])).to(device)
-        model.load_state_dict(content["weights"])
-        return cls(model, load_tokenizer(folder / "vocabulary.json"))
+        config, weights = config_class(**content["config"]), content["weights"]
+        # Before anything is built: a damaged configuration may describe a model of any size.
+        few_layers = getattr(config, "n_layers", 0) <= len(weights)
+        if not few_layers or shapes_of(config) != {name: weight.shape for name, weight in weights.items()}:
+            raise ValueError(
+                f"expected a model of this course in {folder}, got another, whose weights have not the shapes of "
+                f"{config}: train into an empty folder"
+            )
+        # Earlier versions kept no checksum.
+        same = content.get("vocabulary", vocabulary.checksum) == vocabulary.checksum
+        if config.vocab_size != vocabulary.vocab_size or not same:
+            raise ValueError(
+                f"expected the vocabulary of the model in {folder}, with {config.vocab_size} ids, got another with "
+                f"{vocabulary.vocab_size}: keep model.pt and vocabulary.json of one training together"
+            )
+        model = model_class(config).to(device)
+        model.load_state_dict(weights)
+        return cls(model, vocabulary)
+
+
+def shapes_of(config: TransformerConfig | Seq2SeqConfig) -> dict[str, torch.Size]:
+    """The shapes of all weights of the model that `config` describes. However large it is, none is made.
+
+    >>> shapes_of(TransformerConfig(vocab_size=10**9))["output.weight"]
+    torch.Size([1000000000, 512])
+    """
+    model_class = next(model for model, kind in MODELS.values() if isinstance(config, kind))
+    with torch.device("meta"):  # shapes without numbers
+        return {name: weight.shape for name, weight in model_class(config).state_dict().items()}
 
 
 def exact_match(translations: Sequence[str], pairs: Sequence[Sentence]) -> float:
@@ -164,8 +193,8 @@ def alignment_accuracy(
 
 
 def _by_length(rows: Sequence[Sequence[int]], max_rows: int) -> Iterator[list[int]]:
-    """The numbers of the rows, in groups of similar length, short ones first."""
-    order = sorted(range(len(rows)), key=lambda number: len(rows[number]))
+    """The numbers of the rows with more than an end, in groups of similar length, short ones first."""
+    order = sorted((n for n, row in enumerate(rows) if len(row) > 1), key=lambda number: len(rows[number]))
     for start in range(0, len(order), max_rows):
         yield order[start : start + max_rows]
 

@@ -7,7 +7,7 @@ training goes on from, `curve.json` and `curve.svg` show how it learned.
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,28 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 
+from course_lib.beam_search import LARGEST_PENALTY
 from course_lib.bpe.subwords import read_json, write_json
 from course_lib.files import written_whole
 from course_lib.training.checkpoint import CheckpointFolder, average_weights, load_checkpoint
 from course_lib.translation import Translator
-from course_lib.translation.commands.options import check_writable
+from course_lib.translation.commands.options import MOST_BEAMS, check_writable
 
 BUILT_IN = ("course", "multi30k")  # corpora with names, also where a file has that name
+KEPT = ("model.pt", "vocabulary.json", "options.json", "checkpoints", "curve.json", "curve.svg", ".lock")
 # These may change from one call to the next; whoever changes another option trains another model.
 FREE = ("steps", "seconds", "threads", "folder", "json", "beam", "length_penalty", "skip_evaluation")
+
+
+# What the commands read of the options, and whether it may stand there.
+READ: dict[str, Callable[[Any], bool]] = {
+    "data": lambda value: isinstance(value, str),
+    "data_checksum": lambda value: isinstance(value, str),
+    "reverse": lambda value: isinstance(value, bool),
+    "seed": lambda value: type(value) is int,
+    "beam": lambda value: type(value) is int and 1 <= value <= MOST_BEAMS,
+    "length_penalty": lambda value: type(value) in (int, float) and abs(value) <= LARGEST_PENALTY,
+}
 
 
 @contextmanager
@@ -87,12 +100,12 @@ def _as_recorded(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def files_of(folder: Path | None) -> list[Path]:
-    """What stands in the folder of a training: no command writes its own results over these.
+    """What a training keeps in its folder, or will keep there: no command writes its results over these.
 
-    >>> files_of(None)
-    []
+    >>> files_of(None), files_of(Path("runs"))[0].as_posix()
+    ([], 'runs/model.pt')
     """
-    return [] if folder is None else [path for path in folder.rglob("*") if path.is_file()]
+    return [] if folder is None else [folder / name for name in KEPT]
 
 
 def check_data(folder: Path) -> None:
@@ -119,7 +132,14 @@ def recorded_options(folder: Path) -> dict[str, Any]:
     {}
     """
     path = folder / "options.json"
-    return read_json(path) if path.exists() else {}
+    options = read_json(path) if path.exists() else {}
+    for name, right in READ.items():
+        if name in options and not right(options[name]):
+            raise ValueError(
+                f"expected for {name!r} in {path} what train writes there, got {str(options[name])[:60]!r}: "
+                "the file was changed, so mend it, or name another folder"
+            )
+    return options
 
 
 def open_translator(folder: Path, average: int = 0, device: torch.device | None = None) -> Translator:
@@ -138,19 +158,13 @@ def open_translator(folder: Path, average: int = 0, device: torch.device | None 
     device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         translator = Translator.load(folder, device)
-    except (LookupError, TypeError, RuntimeError) as error:
+        if average:
+            translator.model.load_state_dict(_mean(folder / "checkpoints", average, device))
+    except (LookupError, TypeError, AttributeError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:100]
         raise ValueError(
             f"expected a model of this course in {folder}, got another ({reason}): train into an empty folder"
         ) from None
-    rows, ids = translator.model.config.vocab_size, translator.vocabulary.vocab_size
-    if rows != ids:
-        raise ValueError(
-            f"expected the vocabulary of the model in {folder}, with {rows} ids, got one with {ids}: "
-            "keep model.pt and vocabulary.json of one training together"
-        )
-    if average:
-        translator.model.load_state_dict(_mean(folder / "checkpoints", average, device))
     return translator
 
 

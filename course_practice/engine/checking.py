@@ -1,7 +1,6 @@
 """`check`: run the learner's object on an exercise's cases and say what is wrong with it."""
 
 import contextlib
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +8,8 @@ import torch
 
 from course_practice.engine import progress
 from course_practice.engine.answers import difference_in, run
-from course_practice.engine.compare import Difference, brief, safe_text
+from course_practice.engine.clock import Limit, alarm_ready
+from course_practice.engine.compare import Difference, brief
 from course_practice.engine.explain import explain
 from course_practice.engine.model import Exercise
 from course_practice.engine.report import Result
@@ -18,13 +18,21 @@ from course_practice.engine.source import same_code, standalone_source, unfinish
 from course_practice.engine.trial import TIME_LIMIT, Trial, failed, input_of, is_not_a_tensor, is_zero_one
 from course_practice.repair import Budget
 
+LONGEST = 86_400  # seconds: a day
+
 
 def check_exercise(
     exercise: Exercise, obj: Any, time_limit: float = TIME_LIMIT, budget: Budget | None = None
 ) -> Result:
     """Judge an object by an exercise, record the attempt, and never raise because of what the object does."""
+    number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
+    if not number or not 0 < time_limit <= LONGEST:
+        raise ValueError(
+            f"expected time_limit in seconds, above 0 and at most {LONGEST:,}, got {time_limit!r}: "
+            f"leave it out, and it is {TIME_LIMIT:g}"
+        )
     elsewhere = torch.get_default_device().type != "cpu"
-    with torch.device("cpu") if elsewhere else contextlib.nullcontext():
+    with alarm_ready(), torch.device("cpu") if elsewhere else contextlib.nullcontext():
         result = _not_attempted(exercise, obj) or _judge(exercise, obj, time_limit, budget or Budget())
         if not result.attempted:
             return result
@@ -62,10 +70,10 @@ def _judge_answers(exercise: Exercise, obj: Any, time_limit: float, budget: Budg
         sentence = f"Expected {wanted}, got {brief(obj)}. Pass the function itself, without calling it."
         return failed(exercise, Difference("not-a-function", sentence))
     cases = list(exercise.cases())
-    deadline = time.monotonic() + time_limit
+    limit = Limit(time_limit)
     outcomes: list[Outcome] = []
     for given in cases:
-        outcomes.append(run(exercise, obj, given, deadline))
+        outcomes.append(run(exercise, obj, given, limit))
         if _is_unwritten(outcomes[-1]):
             return _waiting(exercise, "Write the function, then run the cell again.")
         if outcomes[-1].out_of_time:
@@ -77,7 +85,7 @@ def _judge_answers(exercise: Exercise, obj: Any, time_limit: float, budget: Budg
         return trial.wrong_answer()
     if any(outcome.changed for outcome in outcomes):
         return trial.changed_input()
-    again = run(exercise, obj, cases[0], time.monotonic() + time_limit, seed=1)
+    again = run(exercise, obj, cases[0], Limit(time_limit), seed=1)
     if not again.out_of_time and difference_in(exercise, trial.expected[0], again):
         return trial.other_the_second_time()
     if mistake := trial.excluded(time_limit):
@@ -90,7 +98,7 @@ def _judge_answers(exercise: Exercise, obj: Any, time_limit: float, budget: Budg
 def _is_unwritten(outcome: Outcome) -> bool:
     """A `...` or a NotImplementedError of the stub's, not the one PyTorch raises for a type it does not support."""
     raised = isinstance(outcome.error, NotImplementedError)
-    return outcome.value is ... or (raised and "not implemented for" not in safe_text(str, outcome.error))
+    return outcome.value is ... or (raised and "not implemented for" not in outcome.said)
 
 
 _ZERO_ONE = (
@@ -113,9 +121,9 @@ def _keepable(exercise: Exercise, obj: Any) -> str | None:
         rebuilt = progress.rebuild(source)
     except Exception:
         return None
-    deadline = time.monotonic() + TIME_LIMIT
+    limit = Limit(TIME_LIMIT)
     for given in exercise.cases():
-        expected, outcome = exercise.run(exercise.reference, given), run(exercise, rebuilt, given, deadline)
+        expected, outcome = exercise.run(exercise.reference, given), run(exercise, rebuilt, given, limit)
         if difference_in(exercise, expected, outcome):
             return None
         if is_zero_one(expected, outcome.value) or is_not_a_tensor(expected, outcome.value):

@@ -1,6 +1,5 @@
 """Compare an answer with what was expected, and say the difference in a plain sentence."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -8,6 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+
+from course_practice.engine.plain import plain, safe_text
 
 # How far apart two right answers may be, by the coarser of their types: (relative, absolute).
 _COARSE = {torch.float16: (1e-2, 1e-3), torch.bfloat16: (5e-2, 1e-2)}
@@ -36,9 +37,9 @@ def difference(expected: Any, got: Any, rtol: float, atol: float) -> Difference 
         same = isinstance(got, str) and expected == got
         return None if same else Difference("wrong-values", f"Expected {expected!r}, got {brief(got)}.")
     want, have = as_tensor(expected), as_tensor(got)
-    if isinstance(got, tuple) and (have is None or have.shape != want.shape):
+    if isinstance(got, tuple) and (want is None or have is None or have.shape != want.shape):
         return Difference("wrong-type", f"Expected one result, got {len(got)}.")
-    if have is None:
+    if want is None or have is None:
         return Difference("wrong-type", f"Expected {_kind_of(want)}, got {brief(got)}.")
     if have.shape != want.shape:
         return Difference("wrong-shape", f"Expected the shape {tuple(want.shape)}, got {tuple(have.shape)}.")
@@ -72,37 +73,17 @@ def _tuple_difference(expected: tuple, got: Any, rtol: float, atol: float) -> Di
     return None
 
 
-MOST_NUMBERS = 2**18  # in lists: no exercise asks for nearly as many
-
-
 def as_tensor(value: Any) -> Tensor | None:
     """A detached CPU tensor of anything that holds numbers, or None."""
     try:
-        return _as_tensor(value) if _room_after(value) >= 0 else None
-    except Exception:  # circular lists, numbers out of range, tensors without data
+        return _as_tensor(plain(value))
+    except Exception:  # numbers out of range
         return None
-
-
-def _room_after(value: Any, room: int = MOST_NUMBERS) -> int:
-    """How many more parts would fit; below 0 where lists hold too many, the same one counted wherever it stands."""
-    for part in value if isinstance(value, list | tuple) else ():
-        room = _room_after(part, room - 1)
-        if room < 0:
-            break
-    return room
-
-
-def _is_endless(value: Any) -> bool:
-    """Would it take minutes to write it down? (A list that holds itself is written with dots.)"""
-    try:
-        return _room_after(value) < 0
-    except RecursionError:
-        return False
 
 
 def _as_tensor(value: Any) -> Tensor | None:
     if isinstance(value, Tensor):
-        return value.detach().cpu().to_dense()
+        return value
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
         return torch.from_numpy(np.array(value))
     if isinstance(value, Fraction):
@@ -156,27 +137,16 @@ def _close(a: Tensor, b: Tensor) -> bool:
 
 def brief(value: Any, limit: int = 400) -> str:
     """A value as a reader wants to see it: a tensor rounded to four digits, anything else by its own name."""
-    if _is_endless(value):
-        return f"a {type(value).__name__} of {len(value):,} items, too long to be shown"
+    value = plain(value)
     if isinstance(value, tuple | list) and any(isinstance(v, Tensor) for v in value):
         return "\n".join(f"({number}) {brief(v, limit // len(value))}" for number, v in enumerate(value, start=1))
     if isinstance(value, Tensor):
         with torch._tensor_str.printoptions(precision=4, threshold=60, edgeitems=2, sci_mode=False):
-            text = str(value.detach()).removeprefix("tensor(").removesuffix(")")
+            text = str(value).removeprefix("tensor(").removesuffix(")")
         text = "\n".join(line.removeprefix("       ") for line in text.splitlines())
     else:
         text = safe_text(repr, value)
     return text if len(text) <= limit else f"{text[:limit]} …"
-
-
-def safe_text(form: Callable[[Any], str], value: Any) -> str:
-    """`str` or `repr` of a value of the learner's, or its type's name where even that raises."""
-    try:
-        return str(form(value))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        return f"a {type(value).__name__}"
 
 
 def _kind_of(want: Tensor | None) -> str:

@@ -2,7 +2,7 @@
 
 import re
 
-from course_practice.engine.compare import safe_text
+from course_practice.engine.plain import safe_text
 from course_practice.engine.sandbox import MEMORY_LIMIT, is_out_of_memory
 
 _EXPLANATIONS = [
@@ -32,9 +32,25 @@ _EXPLANATIONS = [
         r"Kernel size can't be greater than actual input size",
         "The kernel is larger than the image: is the padding missing?",
     ),
+    (
+        r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got size (\d+)",
+        "Tensors that are joined along axis {0} must have the same size on all other axes; here {1} meets {2}.",
+    ),
+    (
+        r"expected Tensor as element (\d+) in argument 0, but got (\w+)",
+        "`cat` and `stack` join tensors, and item {0} is of type {1}: make it a tensor first.",
+    ),
+    (
+        r"^(\w+)\(\): Expected reduction dim to be specified for input.numel\(\) == 0",
+        "`{0}` has nothing to look at: the tensor is empty, so a slice has kept nothing. Print its shape.",
+    ),
     (r"Dimension out of range", "That axis does not exist here: print the shape, and count from the end with -1, -2."),
     (
-        r"(bitwise_not|~ \(operator\.invert\)|\"bitwise_and|unsupported operand type\(s\) for &)",
+        r"unsupported operand type\(s\) for -: 'list' and 'list'",
+        "A list cannot be subtracted from a list: make tensors of them, or subtract item by item.",
+    ),
+    (
+        r"(bitwise_not|~ \(operator\.invert\)|\"bitwise_and|unsupported operand type\(s\) for &(?!.*NoneType))",
         "`~` and `&` work on booleans: make the mask boolean first, with a comparison or `.bool()`.",
     ),
     (
@@ -52,7 +68,8 @@ _EXPLANATIONS = [
     (r"slice indices must be integers", "The bounds of a slice must be whole numbers: print what stands there."),
     (
         r"^(zeros|ones|empty|full|rand|randn|reshape|view|expand|repeat)\(\) takes 1 positional argument but",
-        "`{0}` wants whole numbers, and one of these is none: `/` always gives a fraction, `//` does not.",
+        "`{0}` wants whole numbers, and one of these is none: a tensor, a shape, or a fraction? (`/` always gives one, "
+        "`//` does not.)",
     ),
     (r"missing (\d+) required positional argument", "A function was called with too few arguments."),
     (r"takes (.+?) positional arguments? but (\d+) (?:was|were) given", "It takes {0} arguments but {1} were given."),
@@ -63,7 +80,8 @@ _EXPLANATIONS = [
     ),
     (
         r"Tensors must have same number of dimensions: got (\d+) and (\d+)",
-        "Tensors with {0} and {1} axes cannot be joined: bring them to the same number, as with `.flatten()`.",
+        "Tensors with {0} and {1} axes cannot be joined: print both shapes. `[:, None]` adds an axis, `.flatten()` "
+        "leaves one.",
     ),
     (
         r"'NoneType' object is not iterable",
@@ -109,7 +127,7 @@ _EXPLANATIONS = [
 ]
 
 
-def explain(error: BaseException) -> str:
+def explain(error: BaseException, words: str | None = None) -> str:
     """One plain sentence about an exception, or nothing where its own words are the best there are."""
     if is_out_of_memory(error):
         limit = MEMORY_LIMIT // 2**30
@@ -117,8 +135,9 @@ def explain(error: BaseException) -> str:
             f"It wants more than {limit} GiB of memory, and the inputs are small: print the shapes, and look for a "
             "loop in which something grows and grows."
         )
+    words = safe_text(str, error) if words is None else words
     for expression, sentence in _EXPLANATIONS:
-        if found := re.search(expression, safe_text(str, error)):
+        if found := re.search(expression, words):
             said = sentence.format(*found.groups())
             return said[0].upper() + said[1:]
     return ""

@@ -7,6 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
+from course_practice.engine.changes import Change
+
 
 @dataclass(frozen=True)
 class Case:
@@ -24,16 +26,22 @@ def case(*args: Any, about: str = "", **kwargs: Any) -> Case:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A wrong implementation that people really write, and what to tell whoever wrote it.
+    """A wrong answer that people really write, and what to tell whoever wrote it.
 
-    `name` is a short slug ("softmax-over-queries"): the diagnosis that a result carries. `points` is False where the
-    smallest change that makes every case right stands on another line than the one that the message speaks of.
+    `name` is a short slug ("softmax-over-queries"): the diagnosis that a result carries. `wrong` is the answer, as a
+    change of a right one or as a function. `points` is False where the smallest change that makes every case right
+    stands on another line than the one that the message speaks of.
     """
 
     name: str
-    implementation: Callable
+    wrong: "Change | Callable"
     message: str
     points: bool = True
+
+    @property
+    def implementation(self) -> Callable:
+        """The wrong answer, ready to be called."""
+        return self.wrong.function if isinstance(self.wrong, Change) else self.wrong
 
 
 @dataclass(frozen=True)
@@ -45,25 +53,28 @@ class Convention(Mistake):
 class Exercise:
     """A reference, cases, mistakes and hints. The registry gives it its id, `<subject>.<name>`, from the file it is in.
 
+    Title, task, hints, and mistakes come from the Markdown file beside it (see `texts`).
+
     `reference` is the solution, and the one source of what `show_solution` prints: the library's own function or,
     where the library has none, a function beside this exercise. `cases` makes the inputs afresh, small ones first.
     `alternatives` are right answers written another way: the tests prove that they pass, and the solution
     shows the first.
     `starter` is the code the learner starts from, where that is more than a signature (a completion, a bug hunt).
     `call` says how to run the learner's object on a case, where that is more than calling it; `canonical` brings
-    answers that differ only in form (a mask of shape (B, S) or (B, 1, 1, S)) to one form. `excluded` runs the object
-    like `call`, and gives back the name of the mistake that even a right answer makes by its way of finding it, or "".
+    answers that differ only in form (a mask of shape (B, S) or (B, 1, 1, S)) to one form. `excluded` looks at
+    an object whose answers are all right: run like `call`, it gives back the name of the mistake that the object makes
+    all the same, by its way of finding the answer or on inputs made from the case, or "".
     """
 
-    title: str
-    task: str
     reference: Callable
     cases: Callable[[], Iterable[Case]]
-    mistakes: tuple[Mistake, ...]
-    hints: tuple[str, str, str]
     alternatives: tuple[Callable, ...]
-    difficulty: int
-    minutes: int
+    title: str = ""
+    task: str = ""
+    mistakes: tuple[Mistake, ...] = ()
+    hints: tuple[str, ...] = ()
+    difficulty: int = 0
+    minutes: int = 0
     starter: Callable | None = None
     call: Callable[[Any, Case], Any] | None = None
     canonical: Callable[[Tensor], Tensor] | None = None

@@ -5,14 +5,20 @@ often, and the source of the passed solution. Nothing leaves the machine.
 """
 
 import contextlib
+import itertools
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
+
+from course_lib.files import written_whole
+from course_practice.engine.clock import Limit
+from course_practice.engine.sandbox import run_safely
+
+TIME_LIMIT = 10.0  # for kept source to define what it defines
 
 
 def progress_file() -> Path:
@@ -21,22 +27,32 @@ def progress_file() -> Path:
     return (Path(home) if home else Path.home() / ".transformer-course") / "progress.json"
 
 
+def _file() -> Path:
+    return Path(os.path.realpath(progress_file()))  # a link stays a link
+
+
 def load() -> dict[str, dict[str, Any]]:
     """Progress by exercise id; empty where there is none yet. A damaged file is set aside, never overwritten."""
-    path = progress_file()
+    path = _file()
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8-sig"))  # Notepad puts a mark at the beginning
         if isinstance(content, dict) and all(map(_is_entry, content.values())):
+            _written(content)  # what could not be written again is damaged as well
             return content
     except FileNotFoundError:
         return {}
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):
         pass
-    aside = path.with_suffix(".damaged.json")
+    names = (path.with_suffix(f".damaged{number}.json") for number in itertools.chain([""], itertools.count(2)))
+    aside = next(name for name in names if not name.exists())
     with contextlib.suppress(FileNotFoundError):
-        path.replace(aside)
+        path.rename(aside)
     print(f"Your progress file could not be read; it was set aside as {aside.name}, and a new one begun.")
     return {}
+
+
+def _written(progress: dict[str, dict[str, Any]]) -> bytes:
+    return json.dumps(progress, ensure_ascii=False, indent=1, sort_keys=True).encode("utf-8")
 
 
 def _is_entry(entry: Any) -> bool:
@@ -44,8 +60,12 @@ def _is_entry(entry: Any) -> bool:
     if not isinstance(entry, dict) or not isinstance(entry.get("solution", ""), str):
         return False
     numbers = entry.get("diagnoses")
-    counted = isinstance(numbers, dict) and all(isinstance(count, int) for count in numbers.values())
-    return counted and isinstance(entry.get("attempts"), int) and isinstance(entry.get("passed"), bool)
+    counted = isinstance(numbers, dict) and all(map(_is_count, numbers.values()))
+    return counted and _is_count(entry.get("attempts")) and isinstance(entry.get("passed"), bool)
+
+
+def _is_count(number: Any) -> bool:
+    return isinstance(number, int) and 0 <= number < 10**9
 
 
 def record(exercise_id: str, passed: bool, diagnosis: str | None, solution: str | None) -> str:
@@ -62,27 +82,21 @@ def record(exercise_id: str, passed: bool, diagnosis: str | None, solution: str 
                     entry["solution"] = solution
             elif diagnosis:
                 entry["diagnoses"][diagnosis] = entry["diagnoses"].get(diagnosis, 0) + 1
-    except OSError as error:
-        reason = error.strerror or error
+    except (OSError, ValueError) as error:  # no room, no right to write; a text that no file can hold
+        reason = getattr(error, "strerror", None) or error
         return f"Progress could not be saved ({reason}); set TRANSFORMER_COURSE_HOME to a writable folder."
     return ""
 
 
 @contextlib.contextmanager
 def _updating() -> Iterator[dict[str, dict[str, Any]]]:
-    path = progress_file()
+    path = _file()
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.with_suffix(".lock"), timeout=10):
         progress = load()
         yield progress
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(progress, file, ensure_ascii=False, indent=1, sort_keys=True)
-            os.replace(temporary, path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with written_whole(path) as file:
+            file.write(_written(progress))
 
 
 def kept_solution(exercise_id: str) -> Callable[..., Any]:
@@ -97,9 +111,17 @@ def kept_solution(exercise_id: str) -> Callable[..., Any]:
 
 
 def rebuild(source: str) -> Callable[..., Any]:
-    """Execute kept source and give back what its last definition defines."""
+    """Execute kept source and give back what its last definition defines; an error where that does not end well.
+
+    >>> rebuild("def double(x):\\n    return 2 * x")(4)
+    8
+    """
     # linecache knows no file of this name: dataclasses and tracebacks live with that.
     scope: dict[str, Any] = {"__name__": "kept_solution"}
     before = set(scope)
-    exec(compile(source, "<kept solution>", "exec"), scope)
+    outcome = run_safely(lambda: exec(compile(source, "<kept solution>", "exec"), scope), (), {}, Limit(TIME_LIMIT))
+    if outcome.out_of_time:
+        raise TimeoutError(f"it did not end within {TIME_LIMIT:g} seconds")
+    if outcome.error is not None:
+        raise outcome.error if isinstance(outcome.error, Exception) else RuntimeError(repr(outcome.error))
     return scope[[name for name in scope if name not in before and name != "__builtins__"][-1]]

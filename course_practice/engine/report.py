@@ -1,11 +1,12 @@
 """Results and solutions in two forms: text for terminals and comparisons, HTML for notebooks and the book."""
 
 import html
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from course_lib.markup import inline_html
 from course_practice.engine.model import Exercise
-from course_practice.engine.source import source_of
+from course_practice.engine.source import runnable_source
 
 _COLORS = {"passed": "#009E73", "failed": "#D55E00", "waiting": "#767676", "convention": "#0072B2"}
 _MARKS = {"passed": "✓", "failed": "✗", "waiting": "○", "convention": "≈"}
@@ -55,22 +56,23 @@ class Result:
 
 
 class Solution:
-    """Hints, the solution, and one other way of one exercise, each folded until it is opened."""
+    """Hints, the solution, and one other way of one exercise, each folded until it is opened.
 
-    def __init__(self, exercise: Exercise):
+    `known` are the names of the place where it is shown: what a solution needs beyond them stands above it.
+    """
+
+    def __init__(self, exercise: Exercise, known: Collection[str] = ()):
         self.exercise = exercise
+        shown = (exercise.reference, *exercise.alternatives[:1])
+        self.sources = [runnable_source(obj, known) for obj in shown]
 
     def __repr__(self) -> str:
         hints = [f"Hint {n}: {hint}" for n, hint in enumerate(self.exercise.hints, start=1)]
-        return "\n".join([f"Hints and solution of {self.exercise.id}", *hints, "", *self._sources()])
-
-    def _sources(self) -> list[str]:
-        shown = (self.exercise.reference, *self.exercise.alternatives[:1])
-        return [(source_of(obj) or "").rstrip() for obj in shown]
+        return "\n".join([f"Hints and solution of {self.exercise.id}", *hints, "", *self.sources])
 
     def _repr_html_(self) -> str:
         titles = ("Solution", "Another way")
-        solutions = "".join(map(_folded, titles, map(_code, self._sources())))
+        solutions = "".join(map(_folded, titles, map(_code, self.sources)))
         return (
             f'<div class="course-solution" role="group" aria-label="Hints and solution of {self.exercise.id}">'
             f"{_folded_hints(self.exercise.hints)}{solutions}</div>"

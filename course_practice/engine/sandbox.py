@@ -2,14 +2,10 @@
 
 import contextlib
 import copy
-import ctypes
+import functools
+import importlib
 import io
-import math
-import operator
-import random
-import signal
-import threading
-import time
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,6 +15,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from course_practice.engine.clock import Limit, OutOfTime, alarm_ready, in_time
+from course_practice.engine.plain import MOMENT, plain, safe_text
+from course_practice.engine.state import forget_half_made, state_restored
+
 try:
     import resource
 except ImportError:  # Windows
@@ -26,10 +26,6 @@ except ImportError:  # Windows
 
 PRINT_LIMIT = 2_000
 MEMORY_LIMIT = 4 * 2**30  # bytes more than at the start of a call: the inputs of exercises are small
-
-
-class OutOfTime(BaseException):
-    """Raised inside the learner's code; no `except Exception` swallows it."""
 
 
 @dataclass
@@ -45,19 +41,26 @@ class Outcome:
     def out_of_time(self) -> bool:
         return isinstance(self.error, OutOfTime)
 
+    @functools.cached_property
+    def said(self) -> str:
+        """The error's words; nothing where there is none."""
+        return "" if self.error is None else safe_text(str, self.error)
 
-def run_safely(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], deadline: float) -> Outcome:
+
+def run_safely(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], limit: Limit) -> Outcome:
     """Call on copies of the arguments; give back whatever happened, never raise (except for the reader's own stop).
 
-    `deadline` is a time of `time.monotonic()`. Random state, default dtype, default device, gradient mode, and the
-    functions of PyTorch, NumPy, and math are as before afterwards.
+    What the code sets for all of Python or PyTorch is as before afterwards (`state` lists it).
+
+    >>> run_safely(lambda x: x.pop(), ([1, 2],), {}, Limit(1.0))
+    Outcome(value=2, error=None, changed=('0',), printed='')
     """
     args, kwargs = copy.deepcopy((args, kwargs))
     before = copy.deepcopy((args, kwargs))
-    with sealed() as printed:
-        outcome = call_in_time(call, args, kwargs, deadline)
-    outcome.changed = _changed(before, (args, kwargs))
-    outcome.printed = printed.getvalue()
+    with alarm_ready(), sealed() as printed:
+        outcome = call_in_time(call, args, kwargs, limit)
+        outcome.changed = _changed(before, (args, kwargs))
+    outcome.printed = io.StringIO.getvalue(printed)
     return outcome
 
 
@@ -65,32 +68,41 @@ def run_safely(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], de
 def sealed() -> Iterator[io.StringIO]:
     """Catch what is printed, and put back whatever the code inside sets for all of Python or PyTorch."""
     printed = _Limited()
-    with _state_restored(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    with state_restored(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         yield printed
 
 
-def call_in_time(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], deadline: float) -> Outcome:
-    """Call on the arguments themselves until the deadline, inside `sealed()`.
-
-    A time limit reaches Python code between two of its steps: one single step that never ends, such as
-    `sum(range(10**12))`, or a thread that the code itself begins, can only be stopped by restarting the kernel.
-    """
-    outcome = Outcome()
+def call_in_time(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], limit: Limit) -> Outcome:
+    """Call on the arguments themselves until the limit, inside `sealed()`; the outcome's value is a plain one."""
+    outcome, modules = Outcome(), list(sys.modules)
     try:
-        with memory_limit(), _time_limit(max(deadline - time.monotonic(), 0.01)):
-            outcome.value = call(*args, **kwargs)
+        with memory_limit():
+            outcome.value = in_time(limit, _plain_value, call, args, kwargs)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         outcome.error = error
         if is_out_of_memory(error) or outcome.out_of_time:
             traceback.clear_frames(error.__traceback__)  # they hold what was too large
+        forget_half_made(set(modules))
     return outcome
+
+
+def _plain_value(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    return plain(call(*args, **kwargs))
+
+
+@functools.cache
+def load_what_pytorch_loads_late() -> None:
+    """Half a second, once: the search has short limits, which an import would go beyond."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module("torch.fx.experimental.symbolic_shapes")  # nn.MultiheadAttention looks at masks with it
 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Python and NumPy say so by the type, PyTorch in its words."""
-    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "can't allocate memory" in str(error))
+    words = error.args[0] if type(error) is RuntimeError and error.args else ""
+    return isinstance(error, MemoryError) or (type(words) is str and "can't allocate memory" in words)
 
 
 def learner_line(error: BaseException, filename: str | None) -> tuple[int, str] | None:
@@ -100,45 +112,16 @@ def learner_line(error: BaseException, filename: str | None) -> tuple[int, str] 
 
 
 class _Limited(io.StringIO):
-    """Keeps the first characters of a flood and forgets the rest."""
+    """Keeps the first characters of a flood and forgets the rest; it stays open."""
+
+    def close(self) -> None:
+        pass
 
     def write(self, text: str) -> int:
         room = PRINT_LIMIT - self.tell()
         if room > 0:
             super().write(text[:room])
         return len(text)
-
-
-_LIBRARIES = (torch, torch.Tensor, torch.nn.functional, torch.linalg, np, math, random, time)
-
-
-@contextlib.contextmanager
-def _state_restored() -> Iterator[None]:
-    python, numpy, dtype = random.getstate(), np.random.get_state(), torch.get_default_dtype()
-    device, libraries = torch.get_default_device(), [dict(vars(library)) for library in _LIBRARIES]
-    try:
-        with torch.random.fork_rng(devices=[]), torch.set_grad_enabled(torch.is_grad_enabled()):
-            yield
-    finally:
-        for library, before in zip(_LIBRARIES, libraries, strict=True):
-            _put_back(library, before)
-        random.setstate(python)
-        np.random.set_state(numpy)
-        torch.set_default_dtype(dtype)
-        if torch.get_default_device() != device:
-            torch.set_default_device(device if device.type != "cpu" else None)
-
-
-def _put_back(library: Any, before: dict[str, Any]) -> None:
-    """Undo what code has patched. A module's new names stay: libraries load parts of themselves when first used."""
-    now = vars(library)
-    if len(now) == len(before) and all(map(operator.is_, now.values(), before.values())):
-        return
-    for name, value in before.items():
-        if now.get(name) is not value:
-            setattr(library, name, value)
-    for name in [name for name in now if isinstance(library, type) and name not in before]:
-        delattr(library, name)  # it hid what the class above has
 
 
 @contextlib.contextmanager
@@ -157,80 +140,6 @@ def memory_limit() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, before)
-
-
-@contextlib.contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime in this thread after `seconds`, and again every half second should it be swallowed."""
-    with _alarm(seconds) if _has_alarm() else _async_raise(seconds):
-        yield
-
-
-def _has_alarm() -> bool:
-    return threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
-
-
-_READY: list[bool] = []
-_WATCHED: list[bool] = []  # holds something while a time limit runs
-
-
-@contextlib.contextmanager
-def alarm_ready() -> Iterator[None]:
-    """Make ready for time limits; around thousands of them, this is done once."""
-    if _READY or not _has_alarm():
-        yield
-        return
-    previous = signal.signal(signal.SIGALRM, _raise_out_of_time)
-    _READY.append(True)
-    try:
-        yield
-    finally:
-        _READY.pop()
-        signal.signal(signal.SIGALRM, previous)
-
-
-def _raise_out_of_time(signum: int, frame: Any) -> None:
-    # What is raised while Python clears away dead objects reaches nobody; the alarm comes again soon. And an alarm
-    # that went off at the last moment may arrive when nobody waits for it any more.
-    if _WATCHED and (frame is None or not frame.f_code.co_filename.endswith(("weakref.py", "_weakrefset.py"))):
-        raise OutOfTime
-
-
-@contextlib.contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
-    with alarm_ready():
-        _WATCHED.append(True)
-        signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
-        try:
-            yield
-        finally:
-            try:
-                _WATCHED.clear()
-            finally:
-                signal.setitimer(signal.ITIMER_REAL, 0)
-                _WATCHED.clear()
-
-
-@contextlib.contextmanager
-def _async_raise(seconds: float) -> Iterator[None]:
-    """The same where there is no alarm (Windows, a thread): a second thread plants the exception."""
-    target, finished, lock = ctypes.c_ulong(threading.get_ident()), threading.Event(), threading.Lock()
-
-    def watch() -> None:
-        wait = seconds
-        while not finished.wait(wait):
-            with lock:
-                if not finished.is_set():
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(target, ctypes.py_object(OutOfTime))
-            wait = 0.5
-
-    threading.Thread(target=watch, daemon=True).start()
-    try:
-        yield
-    finally:
-        with lock:
-            finished.set()
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(target, None)
 
 
 def _changed(before: tuple[tuple, dict], after: tuple[tuple, dict]) -> tuple[str, ...]:
@@ -258,8 +167,10 @@ def same_value(a: Any, b: Any) -> bool:
         return type(a) is type(b) and len(a) == len(b) and all(map(same_value, a, b))
     if callable(a):
         return True
+    if type(a) is type(b) and type(a) in (int, bool, str, float, type(None)):
+        return a == b or (a != a and b != b)
     try:
-        return bool(a == b or (a != a and b != b))
+        return in_time(Limit(MOMENT), lambda: bool(a == b or (a != a and b != b)))
     except KeyboardInterrupt:
         raise
     except BaseException:  # it does not let itself be compared

@@ -1,12 +1,14 @@
-"""Read source code: is this still the stub, and what must be kept so that a solution runs without its notebook?"""
+"""Read source code: is this still the stub, and what does a solution need so that it runs somewhere else?"""
 
 import ast
 import contextlib
+import dis
 import inspect
 import linecache
 import math
 import sys
 import textwrap
+from collections.abc import Collection
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -123,7 +125,7 @@ def _collect(obj: Any, home: str, lines: dict[str, str]) -> bool:
         return False
     scope = vars(sys.modules[home])
     lines[obj.__name__] = ""  # begun: a definition may name itself
-    for name in sorted({node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}):
+    for name in sorted(_free_names(source)):
         if name in lines or name not in scope:
             continue
         if line := _line_that_makes(name, scope[name], home):
@@ -146,3 +148,47 @@ def _line_that_makes(name: str, value: Any, home: str) -> str | None:
     if own is None or module in (None, home) or getattr(sys.modules.get(module), own, None) is not value:
         return None
     return f"from {module} import {own}" if own == name else f"from {module} import {own} as {name}"
+
+
+def _free_names(source: str) -> set[str]:
+    """The names that code takes from the place it stands in."""
+    codes, found = [compile(source, "<source>", "exec", dont_inherit=True)], set()
+    for code in codes:  # it grows by the functions inside
+        codes += [part for part in code.co_consts if isinstance(part, CodeType)]
+        found |= {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return found
+
+
+def runnable_source(obj: Any, known: Collection[str] = ()) -> str:
+    r"""The source of a function or class, below what it needs of its own module where only the names `known` exist.
+
+    >>> from course_lib.layer_norm import Residual
+    >>> print(runnable_source(Residual, known={"Callable", "Float", "Tensor"}).split("\n\n")[0])
+    from torch import nn
+    from course_lib.layer_norm import LayerNorm
+    """
+    source, makers = source_of(obj).rstrip(), _makers(sys.modules[obj.__module__])
+    needed, left = {obj.__name__}, [source]
+    while left:
+        new = _free_names(left.pop()) & makers.keys() - needed - set(known)
+        needed |= new
+        left += [makers[name] for name in new]
+    above = list(dict.fromkeys(lines for name, lines in makers.items() if name in needed - {obj.__name__}))
+    imports = [lines for lines in above if lines.startswith(("import ", "from "))]
+    others = [lines for lines in above if lines not in imports]
+    return "\n\n\n".join(["\n".join(imports), *others, source]).lstrip()
+
+
+def _makers(module: ModuleType) -> dict[str, str]:
+    """The names of a module, each with the lines that make it elsewhere; what the library defines is imported."""
+    found: dict[str, str] = {}
+    for node in ast.parse(inspect.getsource(module)).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            start = f"from {node.module} import" if isinstance(node, ast.ImportFrom) else "import"
+            found |= {a.asname or a.name.partition(".")[0]: f"{start} {ast.unparse(a)}" for a in node.names}
+            continue
+        steps = dis.get_instructions(compile(ast.Module([node], []), "<module>", "exec"))
+        for name in [step.argval for step in steps if step.opname == "STORE_NAME"]:
+            library = module.__name__.startswith("course_lib.")
+            found[name] = f"from {module.__name__} import {name}" if library else ast.unparse(node)
+    return found

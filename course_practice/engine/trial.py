@@ -1,6 +1,5 @@
 """What came out of all cases of an exercise, and what there is to say about it."""
 
-import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -8,15 +7,23 @@ from typing import Any
 import torch
 
 from course_practice.engine.answers import canonical, difference_in, run, same_outcome
-from course_practice.engine.compare import Difference, as_tensor, brief, difference, pattern, safe_text
+from course_practice.engine.changes import Change
+from course_practice.engine.clock import Limit
+from course_practice.engine.compare import Difference, as_tensor, brief, difference, pattern
 from course_practice.engine.model import Case, Convention, Exercise, Mistake
+from course_practice.engine.naming import at_once, authors_lines, guilty_lines
 from course_practice.engine.report import Result
-from course_practice.engine.sandbox import Outcome, learner_line
+from course_practice.engine.sandbox import Outcome, learner_line, load_what_pytorch_loads_late
 from course_practice.engine.source import file_of
 from course_practice.repair import Budget, Repair, nearest_repair
 
 TIME_LIMIT = 10.0
 _ANSWERS: dict[tuple, Outcome] = {}
+_NEW_TENSOR = "Work on a copy (`.clone()`), or make a new tensor where you write into the given one."
+_NEW_LIST = (
+    "Work on a copy (`copy.deepcopy`), or make a new list where you change the given one: `[*old, new]` for `append`, "
+    "`sorted(old)` for `sort`."
+)
 _RANDOM = (
     "The same input gives another answer each time: something in your code draws random numbers, and they reach the "
     "answer."
@@ -54,10 +61,9 @@ class Trial:
         return any(is_not_a_tensor(want, o.value) for want, o in zip(self.expected, self.outcomes, strict=True))
 
     def wrong_answer(self) -> Result:
-        """A known mistake, else the nearest repair, else what all wrong cases share, else the first of them."""
-        for mistake in self.exercise.mistakes:
-            if self.is_like(mistake):
-                return self._named(mistake)
+        """A known mistake or two at once, else the nearest repair, else what all wrong cases share, else the first."""
+        if mistake := next(filter(self.is_like, self.exercise.mistakes), None) or self._several():
+            return self._named(mistake)
         first, found = next(iter(self.differences.items()))
         given, outcome = self.cases[first], self.outcomes[first]
         details = self._details(given, outcome)
@@ -72,28 +78,41 @@ class Trial:
         if repair is not None:
             return with_repair(self.exercise, found, repair, details)
         if len(self.cases) > 1:
-            count = f"({len(self.differences)} of {len(self.cases)} cases are wrong.)"
+            are = "is" if len(self.differences) == 1 else "are"
+            count = f"({len(self.differences)} of {len(self.cases)} cases {are} wrong.)"
             found = Difference(found.kind, f"{found.sentence} {count}")
         return failed(self.exercise, found, details)
 
+    def _several(self) -> Mistake | None:
+        """Known mistakes that answer together as the learner does; the smallest wrong case is asked first."""
+        first, limit = next(iter(self.differences)), Limit(TIME_LIMIT)
+        numbers = [first, *(n for n in range(len(self.cases)) if n != first)]
+        for mistake in at_once(self.exercise.mistakes, most=3 if self.exercise.starter else 2):
+            answers = (run(self.exercise, mistake.implementation, self.cases[n], limit) for n in numbers)
+            if all(same_outcome(self.exercise, a, self.outcomes[n]) for a, n in zip(answers, numbers, strict=True)):
+                return mistake
+        return None
+
     def _named(self, mistake: Mistake) -> Result:
-        """A known mistake, and the line, where it takes one simple change to be right and the mistake points at it."""
-        kind = "convention" if isinstance(mistake, Convention) else "failed"
-        result = failed(self.exercise, Difference(mistake.name, mistake.message), kind=kind)
-        repair = self._repair(list(self.differences), simple=True) if mistake.points else None
-        return replace(result, **located(result, repair)) if repair else result
+        """A known mistake, the learner's lines that it is about where they are clear, and how a right answer has it."""
+        result = failed(self.exercise, Difference(mistake.name, mistake.message), kind=_kind(mistake))
+        if not isinstance(mistake.wrong, Change):
+            return result
+        lines, hint = guilty_lines(mistake.wrong, self.obj), authors_lines(mistake.wrong)
+        quotes = tuple((f"Line {line}", text) for line, text in lines.items())
+        return replace(result, lines=tuple(lines), details=quotes, hints=(*result.hints, *([hint] if hint else [])))
 
     def is_like(self, mistake: Mistake) -> bool:
         """Does the learner's object do on every case what this wrong implementation does?"""
-        deadline = time.monotonic() + TIME_LIMIT
-        theirs = (self._answer_of(mistake, number, deadline) for number in range(len(self.cases)))
+        limit = Limit(TIME_LIMIT)
+        theirs = (self._answer_of(mistake, number, limit) for number in range(len(self.cases)))
         return all(same_outcome(self.exercise, a, b) for a, b in zip(theirs, self.outcomes, strict=True))
 
-    def _answer_of(self, mistake: Mistake, number: int, deadline: float) -> Outcome:
+    def _answer_of(self, mistake: Mistake, number: int, limit: Limit) -> Outcome:
         """What a known mistake answers to a case; it runs once, since the cases are the same at every check."""
         key = (self.exercise.cases, self.exercise.call, mistake.implementation, number)
         if key not in _ANSWERS:
-            outcome = run(self.exercise, mistake.implementation, self.cases[number], deadline)
+            outcome = run(self.exercise, mistake.implementation, self.cases[number], limit)
             if outcome.out_of_time:
                 return outcome
             _ANSWERS[key] = outcome
@@ -101,8 +120,8 @@ class Trial:
 
     def is_random(self, number: int) -> bool:
         """Does the answer to a case depend on the state of the random numbers, and on nothing else?"""
-        deadline = time.monotonic() + TIME_LIMIT
-        a, b, c = (run(self.exercise, self.obj, self.cases[number], deadline, seed).value for seed in (1, 2, 1))
+        limit = Limit(TIME_LIMIT)
+        a, b, c = (run(self.exercise, self.obj, self.cases[number], limit, seed).value for seed in (1, 2, 1))
         return _other_numbers(a, b) and not _other_numbers(a, c)
 
     def changed_input(self) -> Result:
@@ -119,7 +138,11 @@ class Trial:
         repair = self._repair([number], keeps_inputs=True)
         if repair is not None:
             return with_repair(self.exercise, found, repair, details)
-        advice = "Work on a copy (`.clone()`), or make a new tensor where you write into the given one."
+        given = self.cases[number]
+        written = [
+            given.args[int(name)] if name.isdigit() else given.kwargs[name] for name in self.outcomes[number].changed
+        ]
+        advice = _NEW_TENSOR if all(isinstance(value, torch.Tensor) for value in written) else _NEW_LIST
         return failed(self.exercise, Difference(found.kind, f"{found.sentence} {advice}"), details)
 
     def other_the_second_time(self) -> Result:
@@ -134,19 +157,20 @@ class Trial:
         """The answer is right, but made in a way that the exercise excludes."""
         for given in self.cases if self.exercise.excluded else ():
             asked, where = replace(self.exercise, call=self.exercise.excluded), input_of(self.exercise, given)
-            outcome = run(asked, self.obj, given, time.monotonic() + time_limit)
+            outcome = run(asked, self.obj, given, Limit(time_limit))
             if outcome.out_of_time:  # the first look of a busy machine also loads what it looks with
-                outcome = run(asked, self.obj, given, time.monotonic() + time_limit)
+                outcome = run(asked, self.obj, given, Limit(time_limit))
             if outcome.out_of_time:
                 sentence = f"The answer is right, but a second look at how it is made took over {time_limit:g} seconds."
                 return failed(self.exercise, Difference("too-slow", sentence + " Run the cell again."), where)
             if outcome.error is not None:
                 return failed(self.exercise, difference_in(self.exercise, "", outcome), where)
             if mistake := next((mistake for mistake in self.exercise.mistakes if mistake.name == outcome.value), None):
-                return failed(self.exercise, Difference(mistake.name, mistake.message), where, kind="convention")
+                return failed(self.exercise, Difference(mistake.name, mistake.message), where, kind=_kind(mistake))
         return None
 
     def _repair(self, wrong: list[int], error_line: int | None = None, **options: Any) -> Repair | None:
+        load_what_pytorch_loads_late()
         options["budget"] = self.budget
         return nearest_repair(self.exercise, self.obj, self.cases, self.expected, wrong, error_line, **options)
 
@@ -163,10 +187,14 @@ class Trial:
         if outcome.error is not None:
             line = learner_line(outcome.error, file_of(self.obj))
             found += (("Your line", line[1]),) if line else ()
-            said = f"{type(outcome.error).__name__}: {safe_text(str, outcome.error)}"
+            said = f"{type(outcome.error).__name__}: {outcome.said}"
             found += (("Error", said.splitlines()[0]),)
         found += input_of(self.exercise, given)
         return (*found, ("Printed by your code", _first_lines(outcome.printed))) if outcome.printed else found
+
+
+def _kind(mistake: Mistake) -> str:
+    return "convention" if isinstance(mistake, Convention) else "failed"
 
 
 def _other_numbers(a: Any, b: Any) -> bool:

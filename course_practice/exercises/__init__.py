@@ -1,4 +1,5 @@
-"""Exercises that check themselves and say what is wrong. An exercise's id is its path: masks.causal is masks/causal.py.
+"""Exercises that check themselves and say what is wrong. An exercise's id is its path: masks.causal is masks/causal.md
+(its text and the mistakes people make) with masks/causal.py (its cases and right answers).
 
 >>> from course_practice.exercises import check
 >>> result = check("masks.causal", lambda n: torch.ones(n, n).tril(-1).bool())    # doctest: +SKIP
@@ -8,27 +9,38 @@ import dataclasses
 import difflib
 import functools
 import importlib
-import pkgutil
+import sys
+from pathlib import Path
 from typing import Any
 
 from course_practice.engine import Exercise, Result, Solution, check_exercise, kept_solution, progress_file
+from course_practice.engine.texts import with_text
 
 __all__ = ["Exercise", "Result", "check", "kept_solution", "progress_file", "registry", "show_solution"]
 
 
-@functools.cache
 def registry() -> dict[str, Exercise]:
     """All exercises by id, `<subject>.<name>`, as their files are called; a file `_….py` is no exercise."""
-    found: dict[str, Exercise] = {}
-    for subject in sorted(m.name for m in pkgutil.iter_modules(__path__) if m.ispkg and m.name != "engine"):
-        folder = importlib.import_module(f"{__name__}.{subject}").__path__
-        for name in sorted(m.name for m in pkgutil.iter_modules(folder) if not m.name.startswith("_")):
-            exercise = getattr(importlib.import_module(f"{__name__}.{subject}.{name}"), "EXERCISE", None)
-            if exercise is None:
-                where = f"exercises/{subject}/{name}.py"
-                raise ValueError(f"expected EXERCISE = Exercise(…) in {where}, got none: end the file with it")
-            found[f"{subject}.{name}"] = dataclasses.replace(exercise, id=f"{subject}.{name}")
-    return found
+    return {name: _load(name) for name in _names()}
+
+
+@functools.cache
+def _names() -> tuple[str, ...]:
+    files = sorted(Path(__file__).parent.glob("*/[a-z]*.py"))
+    return tuple(f"{path.parent.name}.{path.stem}" for path in files)
+
+
+@functools.cache
+def _load(exercise_id: str) -> Exercise:
+    """The exercise of one file: a check loads the one that it is about."""
+    module = f"{__name__}.{exercise_id}"
+    exercise = getattr(importlib.import_module(module), "EXERCISE", None)
+    if exercise is None:
+        where = f"exercises/{exercise_id.replace('.', '/')}.py"
+        raise ValueError(f"expected EXERCISE = Exercise(…) in {where}, got none: end the file with it")
+    text = Path(__file__).parent.joinpath(*exercise_id.split(".")).with_suffix(".md")
+    exercise = with_text(exercise, text, module) if text.exists() else exercise
+    return dataclasses.replace(exercise, id=exercise_id)
 
 
 def check(exercise_id: str, obj: Any, time_limit: float = 10.0) -> Result:
@@ -41,14 +53,17 @@ def check(exercise_id: str, obj: Any, time_limit: float = 10.0) -> Result:
 
 
 def show_solution(exercise_id: str) -> Solution:
-    """Three hints and the solution, folded away one by one."""
-    return Solution(_get(exercise_id))
+    """Three hints and the solution, folded away one by one.
+
+    A name that the solution needs and that you have not imported where you call this comes with its import.
+    """
+    return Solution(_get(exercise_id), known=sys._getframe(1).f_globals)
 
 
 def _get(exercise_id: str) -> Exercise:
-    exercises = registry()
+    exercises = _names()
     if isinstance(exercise_id, str) and exercise_id in exercises:
-        return exercises[exercise_id]
+        return _load(exercise_id)
     if callable(exercise_id):
         raise ValueError(f"expected the id of an exercise, got {exercise_id!r}: the id comes first, then your function")
     near = difflib.get_close_matches(str(exercise_id), exercises, n=3, cutoff=0.4)

@@ -20,6 +20,46 @@ def module_of(made: object) -> nn.Module:
     raise TypeError(f"expected a module, an object of a subclass of nn.Module, got {what}")
 
 
+def is_attention(module: nn.Module) -> bool:
+    """PyTorch's, or the course's: four linear layers under its names, whichever notebook defines the class."""
+    parts = dict(module.named_children())
+    ours = parts.keys() == {"w_q", "w_k", "w_v", "w_o"} and all(isinstance(part, nn.Linear) for part in parts.values())
+    return ours or isinstance(module, nn.MultiheadAttention)
+
+
+def is_norm(module: nn.Module) -> bool:
+    """A gain and a bias, two vectors of one length, and nothing else."""
+    shapes = [parameter.shape for parameter in module.parameters(recurse=False)]
+    return len(shapes) == 2 and shapes[0] == shapes[1] and len(shapes[0]) == 1 and not list(module.children())
+
+
+def gain_and_bias(norm: nn.Module) -> list[nn.Parameter]:
+    """The two vectors of a fresh norm; the gain is the one of ones, whatever their order."""
+    return sorted(norm.parameters(), key=lambda vector: not bool((vector == 1).all()))
+
+
+def layers_of(module: nn.Module, d_model: int, d_ff: int) -> list[nn.Module]:
+    """The encoder layers in a module, each once: the smallest parts that hold square matrices and those of d_ff.
+
+    They may be registered, or stand in a plain list, where an optimizer does not find them.
+    """
+    held = [value for value in vars(module).values() if isinstance(value, list | tuple | dict)]
+    held = [part for value in held for part in (value.values() if isinstance(value, dict) else value)]
+    parts = [*module.children(), *(part for part in held if isinstance(part, nn.Module))]
+    found = {id(layer): layer for part in parts for layer in layers_of(part, d_model, d_ff)}
+    if found:
+        return list(found.values())
+    shapes = [sorted(parameter.squeeze().shape) for parameter in module.parameters()]
+    square = any([d_model, n * d_model] in shapes for n in (1, 2, 3))
+    return [module] if square and sorted((d_model, d_ff)) in shapes else []
+
+
+def same_parts(a: nn.Module, b: nn.Module) -> bool:
+    """The same parameters under the same names: what a class has that a notebook defines anew."""
+    of_a, of_b = ([(name, p.shape) for name, p in module.named_parameters()] for module in (a, b))
+    return of_a == of_b
+
+
 def bare_parameters(module: nn.Module) -> list[nn.Parameter]:
     """The parameters of the modules in which `nn.Parameter` matrices stand, and of no linear layer or attention."""
     if isinstance(module, (*LINEAR, nn.MultiheadAttention)):

@@ -7,13 +7,13 @@
 
 import importlib
 import textwrap
-import time
 from types import TracebackType
 from typing import Any
 
 from torch import nn
 
 from course_practice.engine import kept_solution
+from course_practice.engine.clock import Limit
 from course_practice.engine.compare import Difference, difference
 from course_practice.engine.explain import explain
 from course_practice.engine.sandbox import Outcome, run_safely
@@ -147,7 +147,7 @@ def misfit(part: Part, answer: Any) -> Difference | None:
 
 
 def _tried(part: Part, obj: Any) -> Outcome:
-    return run_safely(part.trial, (obj,), {}, time.monotonic() + TIME_LIMIT)
+    return run_safely(part.trial, (obj,), {}, Limit(TIME_LIMIT))
 
 
 def _in_use(part: Part) -> Any:

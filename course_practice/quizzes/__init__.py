@@ -10,10 +10,11 @@ Quiz
 """
 
 import difflib
+import functools
 import importlib
-import pkgutil
+from pathlib import Path
 
-from course_practice.quizzes.engine import Option, Question, Quiz
+from course_practice.quizzes.engine import Option, Question, Quiz, read
 
 __all__ = ["Option", "Question", "Quiz", "bank", "quiz", "registry", "warm_up"]
 
@@ -28,14 +29,13 @@ def warm_up(*ids: str) -> Quiz:
     return Quiz("Warm-up", "Recall the answer, then open the options.", _questions(ids), True)
 
 
+@functools.cache
 def bank(subject: str) -> dict[str, Question]:
-    """The questions of one subject by id, `<subject>.<name>`."""
-    found: dict[str, Question] = {}
-    for question in importlib.import_module(f"{__name__}.{subject}").QUESTIONS:
-        if question.id in found or not question.id.startswith(f"{subject}."):
-            raise ValueError(f"expected a new id '{subject}.<name>', got {question.id!r}: rename the question")
-        found[question.id] = question
-    return found
+    """The questions of one subject by id, from its Markdown file; the `.py` beside it has the names that it needs."""
+    text = Path(__file__).with_name(f"{subject}.md")
+    names = text.with_suffix(".py")
+    scope = vars(importlib.import_module(f"{__name__}.{subject}")) if names.exists() else {}
+    return read(subject, text.read_text(encoding="utf-8"), scope)
 
 
 def registry() -> dict[str, Question]:
@@ -44,7 +44,7 @@ def registry() -> dict[str, Question]:
 
 
 def _subjects() -> list[str]:
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.ispkg)
+    return sorted(path.stem for path in Path(__file__).parent.glob("*.md"))
 
 
 def _questions(ids: tuple[str, ...]) -> tuple[Question, ...]:

@@ -41,6 +41,7 @@ from pathlib import Path
 from typing import Any
 
 import course_lib
+from course_practice.engine.clock import Limit
 from course_practice.engine.model import Case, Exercise
 from course_practice.repair.code import Part, code_of
 from course_practice.repair.edits import Edit, applied
@@ -49,7 +50,7 @@ from course_practice.repair.variants import Budget, Variants
 
 __all__ = ["Budget", "Repair", "nearest_repair"]
 
-SIMPLE_WORK, MORE_WORK = 600, 250  # for a simple search, and for looking how far a single change leads
+MORE_WORK, MORE_SECONDS = 250, 0.3  # for looking how far a single change leads
 
 
 @dataclass(frozen=True)
@@ -132,30 +133,26 @@ def nearest_repair(
     error_line: int | None = None,
     seed: int | None = None,
     keeps_inputs: bool = False,
-    simple: bool = False,
     line: int | None = None,
     budget: Budget | None = None,
 ) -> Repair | None:
     """The nearest repair of an object that answers the cases with the numbers `wrong` wrongly, or None.
 
     Of `wrong`, the first is tried with every change. With `keeps_inputs` the answers are right, and it is the inputs
-    that change. `simple` repairs are one small change, found in a moment, and no piece of the reference. `line` is one
-    where a change is likelier than elsewhere. None also where the source is not known, is too long, or touches files,
-    processes, or the network: such code is never run in variants.
+    that change. `line` is one where a change is likelier than elsewhere. None also where the source is not known, is
+    too long, or touches files, processes, or the network: such code is never run in variants.
     """
     budget = budget or Budget()
     code = code_of(obj)
     if code is None or not budget.work:
         return None
-    if simple:
-        budget = Budget(min(budget.work, SIMPLE_WORK), budget.seconds)
-    variants = Variants(exercise, code, cases, expected, budget, seed, keeps_inputs)
+    variants = Variants(exercise, code, cases, expected, budget, Limit(budget.seconds), seed, keeps_inputs)
     search = Search(variants, wrong, error_line, line)
-    if edits := search.repair(simple):
+    if edits := search.repair():
         return Repair(edits, tuple(code.parts), len(cases), len(cases))
-    if simple or _says_the_cure(search.error):
+    if _says_the_cure(search.error):
         return None
-    variants.budget = Budget(variants.spent + MORE_WORK, budget.seconds + 0.3)
+    variants.budget, variants.time = Budget(variants.spent + MORE_WORK), Limit(MORE_SECONDS)
     edit, right = search.half()
     now = len(cases) - len(wrong)
     enough = edit is not None and right >= len(cases) / 2 and right - now >= len(wrong) / 2

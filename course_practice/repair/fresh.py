@@ -1,10 +1,10 @@
 """Fresh cases: the inputs of an exercise with other numbers and, where that makes sense, other sizes."""
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from course_practice.engine import answers
+from course_practice.engine.clock import Limit
 from course_practice.engine.model import Case, Exercise
 from course_practice.engine.sandbox import Outcome, same_value
 from course_practice.exercises.inputs import other_inputs
@@ -60,7 +60,7 @@ def _mixed(shown: list[Case]) -> Iterator[Case]:
 
 
 def _answer(exercise: Exercise, obj: Callable, given: Case) -> Outcome:
-    return answers.run(exercise, obj, given, time.monotonic() + SECONDS)
+    return answers.run(exercise, obj, given, Limit(SECONDS))
 
 
 def _is_clear(exercise: Exercise, given: Case, answer: Outcome) -> bool:

@@ -8,8 +8,9 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from course_practice.engine.clock import alarm_ready
 from course_practice.engine.model import Case
-from course_practice.engine.sandbox import alarm_ready, learner_line, sealed
+from course_practice.engine.sandbox import learner_line, sealed
 from course_practice.repair.code import VARIANT
 from course_practice.repair.donors import INSTEAD, Donors, Reference
 from course_practice.repair.edits import Context, Edit, Place, applied, places
@@ -51,39 +52,35 @@ class Search:
         self.error: BaseException | None = None
         self.soundness: Soundness | None = None
 
-    def repair(self, simple: bool = False) -> tuple[Edit, ...]:
-        """The edits that make every case right, one or two of them; none where the budget knows of none.
-
-        A `simple` search tries single edits alone, and none that takes something from the reference.
-        """
+    def repair(self) -> tuple[Edit, ...]:
+        """The edits that make every case right, one or two of them; none where the budget knows of none."""
         with warnings.catch_warnings(), sealed(), alarm_ready():
             warnings.simplefilter("ignore")
             begun, code = time.process_time(), self.variants.compiled()
             as_is = RIGHT if code is None else self.variants.rate(code, self.first)
             self.variants.limit = max(0.03, 20 * (time.process_time() - begun))
             # Right: the mistake depends on something that is not in these trees.
-            return () if as_is == RIGHT else self._search(as_is, simple)
+            return () if as_is == RIGHT else self._search(as_is)
 
-    def _search(self, as_is: float, simple: bool) -> tuple[Edit, ...]:
+    def _search(self, as_is: float) -> tuple[Edit, ...]:
         context = self._observe()
         spots = [place for part in self.code.parts for place in places(part, context)]
         edits: list[Edit] = []
         waiting: list[Edit] = []
         stages = (self._likely(spots, context), self._less_likely(spots), self._adding(spots, context))
-        for dearest, share, more in list(zip((2.0, 3.0, math.inf), SHARES, stages, strict=True))[: 2 if simple else 3]:
+        for dearest, share, more in zip((2.0, 3.0, math.inf), SHARES, stages, strict=True):
             waiting = sorted([*waiting, *more], key=self._cost)
             found = [edit for edit in waiting if self._cost(edit) < dearest]
             for edit in found:
                 if self.variants.has_spent(share):
                     break
                 if self._tries(edit, as_is):
-                    elsewhere = simple and self._elsewhere_as_well(edit, found)
-                    return () if elsewhere else (self._asked_truly(edit),)
+                    return (self._asked_truly(edit),)
             waiting = waiting[len(found) :]
             edits += found
-            if share == SHARES[1] and (alike := () if simple else self._everywhere(edits)):
+            if share == SHARES[1] and (alike := self._everywhere(edits)):
                 return alike
-        return () if simple or context.undefined else self._pairs(edits)
+        return () if context.undefined else self._pairs(edits)
 
     def _asked_truly(self, edit: Edit) -> Edit:
         """What is right for some inputs is asked about for every one."""
@@ -144,14 +141,6 @@ class Search:
         helper = HELPER * (edit.part is not self.code.parts[-1])
         in_line = ERROR_LINE * (edit.line == self.error_line) + PREFERRED * (edit.line == self.line)
         return edit.cost + helper + in_line + self.location.cost(edit)
-
-    def _elsewhere_as_well(self, edit: Edit, others: list[Edit]) -> bool:
-        """Would the same change do in another line? Then neither line is the one that a known mistake is in."""
-        return edit.before is not None and any(
-            self._passes((other,), self.first)
-            for other in others
-            if other.line != edit.line and other.before is not None and other.signature == edit.signature
-        )
 
     # How it is tried
 

@@ -1,7 +1,6 @@
 """Running variants of a learner's code on the cases, fast: is this one right, or at least nearer?"""
 
 import copy
-import time
 from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
@@ -10,6 +9,7 @@ import torch
 from torch import Tensor
 
 from course_practice.engine import answers
+from course_practice.engine.clock import Limit
 from course_practice.engine.compare import as_tensor
 from course_practice.engine.model import Case, Exercise
 from course_practice.engine.sandbox import Outcome, call_in_time, same_value
@@ -28,8 +28,8 @@ class Budget:
     limit.
     """
 
-    work: float = 5_000
-    seconds: float = 2.5
+    work: float = 4_000
+    seconds: float = 6.0
 
 
 @dataclass
@@ -41,17 +41,17 @@ class Variants:
     cases: list[Case]
     expected: list[Any]
     budget: Budget
+    time: Limit  # the last one
     seed: int | None = None  # where the answer depends on random numbers, that of a repair must not
     keeps_inputs: bool = False  # the answers are right, but an input changes
     limit: float = 1.0  # seconds of the processor for one variant
     price: float = 1.0  # of one run
     spent: float = 0.0
-    begun: float = field(default_factory=time.process_time)
     tried: set[CodeType] = field(default_factory=set)
 
     def has_spent(self, share: float = 1.0) -> bool:
         """Is this share of the budget used up?"""
-        return self.spent > share * self.budget.work or time.process_time() - self.begun > self.budget.seconds
+        return self.spent > share * self.budget.work or self.time.is_over
 
     def compiled(self) -> CodeType | None:
         """The code as it is now; None where it is no Python, or was tried before."""
@@ -92,16 +92,9 @@ class Variants:
         return self.answer(call, given)
 
     def answer(self, call: Any, given: Case) -> Outcome:
-        """What a function answers to a case, given copies of the inputs.
-
-        The limit is one of the clock: where the machine was busy with other things, the function is called once more.
-        """
-        for _attempt in range(4):
-            args, kwargs = _copied(given.args), dict(zip(given.kwargs, _copied(given.kwargs.values()), strict=True))
-            begun = time.process_time()
-            outcome = call_in_time(call, args, kwargs, time.monotonic() + self.limit)
-            if not outcome.out_of_time or time.process_time() - begun > 0.5 * self.limit:
-                break
+        """What a function answers to a case, given copies of the inputs."""
+        args, kwargs = _copied(given.args), dict(zip(given.kwargs, _copied(given.kwargs.values()), strict=True))
+        outcome = call_in_time(call, args, kwargs, Limit(self.limit))
         self.spent += LATE_RUNS if outcome.out_of_time else self.price
         if self.keeps_inputs and not same_value([*args, *kwargs.values()], [*given.args, *given.kwargs.values()]):
             outcome.changed = ("an input",)
@@ -117,7 +110,7 @@ class Variants:
             if self.rate(code, number) != RIGHT:
                 return number, number
         for number, given in enumerate(self.cases):
-            outcome = answers.run(self.exercise, self.code.built(code), given, time.monotonic() + 2.0, self.seed)
+            outcome = answers.run(self.exercise, self.code.built(code), given, Limit(2.0), self.seed)
             if outcome.changed or answers.difference_in(self.exercise, self.expected[number], outcome):
                 return number, 0
             if self.exercise.excluded is not None and self._is_excluded(code, given):
@@ -129,7 +122,7 @@ class Variants:
     def _is_excluded(self, code: CodeType, given: Case) -> bool:
         """Is the answer made in a way that the exercise excludes?"""
         asked = replace(self.exercise, call=self.exercise.excluded)
-        name = answers.run(asked, self.code.built(code), given, time.monotonic() + 2.0).value
+        name = answers.run(asked, self.code.built(code), given, Limit(2.0)).value
         return any(mistake.name == name for mistake in self.exercise.mistakes)
 
     def _share_of_wrong(self, expected: Any, outcome: Outcome) -> float:

@@ -4,6 +4,7 @@ import argparse
 import errno
 import math
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
@@ -21,6 +22,7 @@ exit codes
   1    a file, a folder or the data is not what was expected; one line says what to do
   2    an option is not what was expected
   130  stopped with Ctrl-C
+  143  stopped by the system (SIGTERM); `train` keeps what it has, as after Ctrl-C
   141  whoever read the output stopped reading, as `| head` does
 """
 
@@ -132,8 +134,12 @@ def check_writable(folder: Path) -> None:
         pass
 
 
-def check_file(path: Path, option: str = "--json", reads: Iterable[str | Path] = ()) -> None:
+def check_file(
+    path: Path, option: str = "--json", reads: Iterable[str | Path] = (), keeps: Iterable[Path] = ()
+) -> None:
     """The same for a file: it can be written, is no folder, and none of the files that the command `reads`.
+
+    `keeps` are names that stand for something else, a file or a folder, whether it is there yet or not.
 
     >>> check_file(Path("/"))
     Traceback (most recent call last):
@@ -141,11 +147,23 @@ def check_file(path: Path, option: str = "--json", reads: Iterable[str | Path] =
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    for other in reads:  # 0 is the standard input
-        stat = 0 if other == "-" else other
-        if path.exists() and (stat == 0 or Path(stat).exists()) and os.path.samestat(path.stat(), os.stat(stat)):
-            raise ValueError(f"expected {option} other than the files that are read, got {path}: name another")
-    check_writable(path.parent)
+    keeps, found = list(keeps), _stat(path)
+    others = [other for other in map(_stat, [*reads, *keeps]) if other and found]
+    named = any(path.resolve().is_relative_to(name.resolve()) for name in keeps)
+    if named or any(os.path.samestat(found, other) for other in others):
+        raise ValueError(
+            f"expected {option} other than the files that are read or kept by a training, got {path}: name another"
+        )
+    if found is None or path.is_file():  # a device such as /dev/null is written to as it is
+        check_writable(path.parent)
+
+
+def _stat(name: str | Path) -> os.stat_result | None:
+    """What stands under a name; - is the standard input."""
+    try:
+        return os.stat(0 if name == "-" else name)
+    except OSError:
+        return None
 
 
 def run_command(prog: str, work: Callable[[], object], expected: tuple[type[Exception], ...] = ()) -> int:
@@ -161,8 +179,8 @@ def run_command(prog: str, work: Callable[[], object], expected: tuple[type[Exce
         # Python flushes once more at its end: into nothing, lest it complains then.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except KeyboardInterrupt:
-        return 130
+    except KeyboardInterrupt as stop:
+        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
     except (ValueError, OSError, MemoryError, RuntimeError, *expected) as error:
         if isinstance(error, RuntimeError) and not isinstance(error, expected) and not _no_memory(error):
             raise

@@ -11,9 +11,9 @@ import course_lib
 from course_lib.bleu import SMOOTHING, corpus_bleu, sentence_bleu
 from course_lib.bleu.chrf import corpus_chrf, sentence_chrf
 from course_lib.bleu.tokenizers import TOKENIZERS
+from course_lib.bpe.subwords import write_json
 from course_lib.corpus import lines_of
 from course_lib.fast.memory import keep_freed_memory
-from course_lib.files import written_whole
 from course_lib.reproducible import make_reproducible
 from course_lib.translation.commands.options import (
     LARGEST_SEED,
@@ -112,14 +112,13 @@ def run(options: argparse.Namespace) -> None:
     """Score files, or a translator, and print or write the figures."""
     printed = str(options.json) == "-"
     if options.json and not printed:
-        read = options.texts or [options.data or "", *files_of(options.folder)]
-        check_file(options.json, reads=read)
+        recorded = recorded_options(options.folder) if options.folder else {}
+        read = options.texts or [options.data or recorded.get("data", "course")]
+        check_file(options.json, reads=read, keeps=files_of(options.folder))
     figures, text = score_files(options) if options.texts else score_folder(options)
-    data = json.dumps(figures, ensure_ascii=False, indent=1) + "\n"
     if options.json and not printed:
-        with written_whole(options.json) as file:
-            file.write(data.encode())
-    sys.stdout.write(data if printed else text)
+        write_json(options.json, figures, indent=1)
+    print(json.dumps(figures, indent=1) + "\n" if printed else text, end="")
 
 
 def score_files(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
@@ -225,4 +224,4 @@ def read_lines(name: str) -> list[str]:
     ['one', '', 'two']
     """
     data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    return list(lines_of(data, "the standard input" if name == "-" else name)) if data else []
+    return lines_of(data, "the standard input" if name == "-" else name) if data else []

@@ -1,7 +1,6 @@
 """Train a translator from the command line: `python -m course_lib train --help`."""
 
 import argparse
-import json
 import os
 import shlex
 from collections.abc import Sequence
@@ -15,17 +14,17 @@ from torch import distributed
 from course_lib.batching import Batches, encode_pairs
 from course_lib.bpe import BPE
 from course_lib.bpe.byte_level import ByteBPE
+from course_lib.bpe.subwords import write_json
 from course_lib.corpus import Corpus
 from course_lib.fast import fast_loss
-from course_lib.fast.memory import keep_freed_memory
-from course_lib.files import written_whole
+from course_lib.fast.memory import keep_freed_memory, memory_of
 from course_lib.reproducible import make_reproducible
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.training import TrainingSettings, plain_loss
 from course_lib.training.optimizers import OPTIMIZERS
 from course_lib.training.trainer import NotFinite, Trainer, TrainingState
 from course_lib.transformer import Transformer, TransformerConfig
-from course_lib.translation import LONGEST, Translator
+from course_lib.translation import LONGEST, Translator, shapes_of
 from course_lib.translation.commands.options import (
     LARGEST_SEED,
     Parser,
@@ -67,6 +66,8 @@ what to expect
 
 SUBWORDS = {"characters": BPE, "bytes": ByteBPE}
 SHOWN = 3  # translations printed at the end
+MOST_FEATURES, MOST_LAYERS = 1_000_000, 1000  # what nobody means; how much fits, the memory says
+BYTES = 12  # of a parameter in training, at least: its value, its gradient, what the optimizer remembers
 
 
 def parser() -> Parser:
@@ -86,10 +87,10 @@ def parser() -> Parser:
 
     group = p.add_argument_group("model")
     group.add_argument("--model", choices=("transformer", "gru"), default="transformer", help="gru: the baseline")
-    group.add_argument("--d-model", type=whole(1), help="features of a token; n_heads divides it")
+    group.add_argument("--d-model", type=whole(1, MOST_FEATURES), help="features of a token; n_heads divides it")
     group.add_argument("--n-heads", type=whole(1), help="attention heads")
-    group.add_argument("--d-ff", type=whole(1), help="inner features of the feed-forward layers")
-    group.add_argument("--n-layers", type=whole(1), help="layers of the encoder, and of the decoder")
+    group.add_argument("--d-ff", type=whole(1, MOST_FEATURES), help="inner features of the feed-forward layers")
+    group.add_argument("--n-layers", type=whole(1, MOST_LAYERS), help="layers of the encoder, and of the decoder")
 
     group = p.add_argument_group("training")
     length = group.add_mutually_exclusive_group()
@@ -121,6 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fill_in(options)
     if options.model == "transformer" and options.d_model % options.n_heads:
         p.error(f"expected --n-heads that divides --d-model, {options.d_model}, got {options.n_heads}: change one")
+    if reason := too_large(options):
+        p.error(reason)
     if "LOCAL_RANK" in os.environ:
         distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
     first = not distributed.is_initialized() or distributed.get_rank() == 0
@@ -137,7 +140,7 @@ def run(options: argparse.Namespace, quiet: bool = False) -> None:
     keep_freed_memory()
     with ExitStack() as stack:
         if options.json and not quiet:
-            check_file(options.json, reads=[options.data, *files_of(options.folder)])
+            check_file(options.json, reads=[options.data], keeps=files_of(options.folder))
         if options.folder and not quiet:
             stack.enter_context(only_user(options.folder))
             check_options(options.folder, vars(options))
@@ -148,36 +151,65 @@ def _train_and_report(options: argparse.Namespace, quiet: bool) -> None:
     corpus = load_corpus(options.data, options.seed, options.reverse)
     texts = [text for pair in corpus["train"] for text in (pair.src_text, pair.tgt_text)]
     vocabulary = SUBWORDS[options.subwords].train(texts, options.merges)
-    model = build(options, vocabulary.vocab_size)
+    config = config_of(options, vocabulary.vocab_size)
+    model = (Seq2Seq if options.model == "gru" else Transformer)(config).to(device_of_training())
     translator = Translator(model, vocabulary)
     trainer = train(options, translator, corpus, quiet)
     if not quiet and options.folder:
         translator.save(options.folder)
         save_curve(options.folder, trainer.state.curve)
-        print(f"Kept in {options.folder}: the translator, checkpoints, and curve.svg. What you can do next:")
-        print(f"  python -m course_lib translate --folder {shlex.quote(str(options.folder))}")
-        print(f"  python -m course_lib score --folder {shlex.quote(str(options.folder))}")
-    options.skip_evaluation |= trainer.stopped  # who stops wants the end, not minutes of translating
+    options.skip_evaluation |= bool(trainer.stopped)  # who stops wants the end, not minutes of translating
     if not quiet:
-        figures = report(options, translator, corpus, trainer.state)
+        try:  # all is written before anything is shown: an output that breaks off costs nothing
+            figures = report(options, translator, corpus, trainer.state)
+            if options.json:
+                write_json(options.json, figures, indent=1)
+        finally:
+            if options.folder:
+                print(f"Kept in {options.folder}: the translator, checkpoints, and curve.svg. What you can do next:")
+                print(f"  python -m course_lib translate --folder {shlex.quote(str(options.folder))}")
+                print(f"  python -m course_lib score --folder {shlex.quote(str(options.folder))}")
         show(figures, translator, corpus, options)
-        if options.json:
-            with written_whole(options.json) as file:
-                file.write((json.dumps(figures, ensure_ascii=False, indent=1) + "\n").encode())
-    if trainer.stopped:
-        raise KeyboardInterrupt  # all is kept and shown; the exit code says that the training is not at its end
+    if trainer.stopped:  # all is kept and shown; the exit code says that the training is not at its end
+        raise KeyboardInterrupt(trainer.stopped)
 
 
-def build(options: argparse.Namespace, vocab_size: int) -> Transformer | Seq2Seq:
-    """The model that the options describe, on a GPU where there is one."""
-    local = int(os.environ.get("LOCAL_RANK", 0))
-    device = torch.device("cuda", local) if torch.cuda.is_available() else torch.device("cpu")
+def too_large(options: argparse.Namespace) -> str:
+    """Why no memory of this machine holds the training, by arithmetic; nothing, where it may.
+
+    >>> options = parser().parse_args(["--d-model", "1000000", "--n-heads", "1"])
+    >>> fill_in(options)
+    >>> too_large(options).split(",")[1]
+    ' got one of 38004012000000 parameters'
+    """
+    config = config_of(options, vocab_size=1)
+    parameters = sum(shape.numel() for shape in shapes_of(config).values())
+    needed, there = BYTES * parameters, memory_of(device_of_training())
+    if needed <= there:
+        return ""
+    return (
+        f"expected a model whose training fits into {there / 1e9:,.1f} GB, got one of {parameters} parameters, "
+        f"{needed / 1e9:,.1f} GB: choose a smaller --d-model, --d-ff, or --n-layers"
+    )
+
+
+def device_of_training() -> torch.device:
+    """A GPU where there is one, every process its own.
+
+    >>> device_of_training().type in ("cpu", "cuda")
+    True
+    """
+    return (
+        torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if torch.cuda.is_available() else torch.device("cpu")
+    )
+
+
+def config_of(options: argparse.Namespace, vocab_size: int) -> TransformerConfig | Seq2SeqConfig:
+    """The shape of the model that the options describe."""
     if options.model == "gru":
-        config = Seq2SeqConfig(vocab_size, 2 * options.d_model, attention=True, dropout=options.dropout)
-        return Seq2Seq(config).to(device)
+        return Seq2SeqConfig(vocab_size, 2 * options.d_model, attention=True, dropout=options.dropout)
     names = ("d_model", "n_heads", "d_ff", "n_layers", "dropout")
-    config = TransformerConfig(vocab_size, **{name: getattr(options, name) for name in names}, norm_first=True)
-    return Transformer(config).to(device)
+    return TransformerConfig(vocab_size, **{name: getattr(options, name) for name in names}, norm_first=True)
 
 
 def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, quiet: bool) -> Trainer:
@@ -195,8 +227,6 @@ def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, q
         print(f"Leaving out {len(pairs) - len(kept)} pairs longer than a batch: raise --max-tokens to keep them.")
     if not quiet and len(judged) < len(val):
         print(f"Leaving out {len(val) - len(judged)} pairs of val of {max(longest, LONGEST):,} tokens or more.")
-    if not quiet and options.folder:  # nothing can be refused any more: the folder is this training's
-        record_options(options.folder, vars(options))
     settings = TrainingSettings(
         steps=options.steps,
         seconds=options.seconds,
@@ -213,6 +243,9 @@ def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, q
     folder = options.folder / "checkpoints" if options.folder else None
     loss = fast_loss if options.model == "transformer" else plain_loss
     trainer = Trainer(translator.model, batches, settings, val_batches, folder, loss, quiet)
+    trainer.resume()
+    if not quiet and options.folder and trainer.progress < 1:  # nothing can be refused any more, and it will train
+        record_options(options.folder, vars(options))
     trainer.run()
     return trainer
 

@@ -12,11 +12,20 @@ from unicodedata import combining, east_asian_width
 from tqdm.auto import tqdm
 
 from course_lib.beam_search import Hypothesis
+from course_lib.corpus import decoded
 from course_lib.fast.memory import keep_freed_memory
 from course_lib.files import written_whole
 from course_lib.reproducible import make_reproducible
 from course_lib.translation import LONGEST
-from course_lib.translation.commands.options import Parser, add_search, add_threads, check_file, run_command, whole
+from course_lib.translation.commands.options import (
+    MOST_BEAMS,
+    Parser,
+    add_search,
+    add_threads,
+    check_file,
+    run_command,
+    whole,
+)
 from course_lib.translation.report import one_line, single_spaces
 from course_lib.translation.run_folder import files_of, open_translator, recorded_options
 
@@ -62,7 +71,9 @@ def parser() -> Parser:
     group = p.add_argument_group("output")
     group.add_argument("--output", type=Path, help="write to this file instead of the standard output")
     group.add_argument("--scores", action="store_true", help="`score TAB translation`: log-probability by length")
-    group.add_argument("--n-best", type=whole(1), help="so many translations a line, after `number of the line TAB`")
+    group.add_argument(
+        "--n-best", type=whole(1, MOST_BEAMS), help="so many translations a line, after `number of the line TAB`"
+    )
     group.add_argument("--attention", action="store_true", help="below, the source word each word looked at most")
     return p
 
@@ -92,7 +103,7 @@ def run(options: argparse.Namespace) -> None:
             stream = sys.stdin.buffer if options.file == "-" else stack.enter_context(open(options.file, "rb"))
             source = blocks(stream, "the standard input" if options.file == "-" else options.file)
         if options.output:
-            check_file(options.output, "--output", reads=[options.file, *files_of(options.folder)])
+            check_file(options.output, "--output", [options.file], files_of(options.folder))
         target = stack.enter_context(written_whole(options.output)) if options.output else sys.stdout.buffer
         quiet = typed or (options.output is None and sys.stdout.isatty())  # two things on one screen
         bar = stack.enter_context(tqdm(unit=" lines", disable=True if quiet else None))
@@ -159,7 +170,7 @@ def blocks(stream: BufferedIOBase, name: str, size: int = BLOCK) -> Iterator[lis
     """The lines of a UTF-8 stream, in blocks: what has arrived, at most `size` lines.
 
     It waits only while there is no whole line, so what is typed or written slowly is answered line by line. Lines end
-    with a line feed, or a carriage return and one; other separators of Unicode are part of a sentence.
+    as in `corpus.lines_of`.
 
     >>> import io
     >>> list(blocks(io.BytesIO("eins\\r\\nzwei\\n\\ndrei".encode()), "a file", size=2))
@@ -174,10 +185,12 @@ def blocks(stream: BufferedIOBase, name: str, size: int = BLOCK) -> Iterator[lis
             begun = [others[-1]]
             for start in range(0, len(lines), size):
                 block = lines[start : start + size]
-                yield _decoded(block, done + 1, name)
+                yield decoded(block, name, done + 1)
                 done += len(block)
     if rest := b"".join(begun):
-        yield _decoded([rest], done + 1, name)
+        lines = [rest] if done else rest.removesuffix(b"\r").split(b"\r")
+        for start in range(0, len(lines), size):
+            yield decoded(lines[start : start + size], name, done + start + 1)
 
 
 def type_lines() -> Iterator[str]:
@@ -193,19 +206,6 @@ def type_lines() -> Iterator[str]:
         except EOFError:
             print(file=sys.stderr)
             return
-
-
-def _decoded(lines: Sequence[bytes], number: int, name: str) -> list[str]:
-    """The texts of the lines, of which the first is line `number`."""
-    texts = []
-    for row, line in enumerate(lines, start=number):
-        try:
-            texts.append(line.removeprefix(b"\xef\xbb\xbf" if row == 1 else b"").removesuffix(b"\r").decode("utf-8"))
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"expected UTF-8 in {name}, got the byte 0x{line[error.start]:02x} in line {row}: save it as UTF-8"
-            ) from None
-    return texts
 
 
 def _spell(translator: Any, source: str, hypothesis: Hypothesis, options: argparse.Namespace, number: int) -> str:

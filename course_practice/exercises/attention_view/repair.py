@@ -109,6 +109,11 @@ def _once_for_each_link(weights, n_src, n_tgt, links):
     return torch.tensor([[(int(head[t]), t) in links for _, t in links] for head in best]).float().mean(dim=-1)
 
 
+def _divided_by_the_links(weights, n_src, n_tgt, links):
+    linked = {t for _, t in links}
+    return aligned(weights, n_src, n_tgt, links) * len(linked) / len(links)
+
+
 def _two_late(weights, n_src, n_tgt, links):
     rows = weights[:, 1 : n_tgt + 1].roll(-1, dims=1)[..., :n_src]
     best = rows.argmax(dim=-1)
@@ -163,6 +168,12 @@ EXERCISE = Exercise(
             _once_for_each_link,
             "Everything else is right, but a target word counts once for each of its partners. It counts once: take "
             "the *set* of the linked words.",
+        ),
+        Mistake(
+            "divided-by-the-links",
+            _divided_by_the_links,
+            "Everything else is right, but you divide by the number of links, so that a target word with two partners "
+            "counts twice below the line. Divide by the number of linked *words*.",
         ),
         Mistake(
             "averaged-over-heads-at-the-end",

@@ -11,9 +11,9 @@ def group(lengths, max_tokens):
     >>> group([3, 9, 4, 3, 9], max_tokens=12)
     [[0, 3, 2], [1], [4]]
     """
-    groups = [[]]
+    groups = []
     for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
-        if (len(groups[-1]) + 1) * lengths[i] > max_tokens:
+        if not groups or (len(groups[-1]) + 1) * lengths[i] > max_tokens:
             groups.append([])
         groups[-1].append(i)
     return groups
@@ -27,18 +27,18 @@ def with_a_current_group(lengths, max_tokens):
             done.append(current)
             current = []
         current.append(i)
-    done.append(current)
-    return done
+    return [*done, current] if current else done
 
 
 def as_a_generator(lengths, max_tokens):
     group = []
     for length, i in sorted((length, i) for i, length in enumerate(lengths)):
-        if length * (len(group) + 1) > max_tokens:
+        if group and length * (len(group) + 1) > max_tokens:
             yield group
             group = []
         group.append(i)
-    yield group
+    if group:
+        yield group
 
 
 def with_slices(lengths, max_tokens):
@@ -73,12 +73,30 @@ def _with(order=lambda lengths: sorted(range(len(lengths)), key=lengths.__getite
     return answer
 
 
+def _begins_with_an_empty_group(lengths, max_tokens):
+    return group(lengths, max_tokens) or [[]]
+
+
+def _without_sentences(obj, given):
+    """The name of the mistake, where no sentences at all do not give no groups."""
+    lengths, max_tokens = given.args
+    if len(lengths) > 1:
+        return ""
+    try:
+        made = as_lengths(obj, case([], max_tokens))
+    except Exception:
+        return "empty-group"
+    return "empty-group" if made else ""
+
+
 EXERCISE = Exercise(
     title="Buckets of similar length",
     task="Return a list of groups of sentences, given by their numbers 0, 1, …: go from short to long, and begin a new "
-    "group when rows × longest would exceed `max_tokens`. No sentence is longer than that. Ties may come in any order.",
+    "group when rows × longest would exceed `max_tokens`. No sentence is longer than that. Ties may come in any order. "
+    "Without sentences there are no groups: [].",
     reference=group,
     call=as_lengths,
+    excluded=_without_sentences,
     cases=lambda: [
         case([3, 9, 4, 3, 9], 12, about="the five lengths of the text"),
         case([2, 6, 3, 6, 2, 3], 12, about="six lengths"),
@@ -89,6 +107,12 @@ EXERCISE = Exercise(
         case([9, 8, 7], 30, about="all fit into one group"),
     ],
     mistakes=(
+        Mistake(
+            "empty-group",
+            _begins_with_an_empty_group,
+            "Right as long as there are sentences. Without any (`lengths` is []) there is no group, not even an empty "
+            "one: return []. Begin a group only when there is a sentence to put into it.",
+        ),
         Mistake(
             "sum-of-lengths",
             _with(full=lambda group, new, budget: sum(group) + new > budget),

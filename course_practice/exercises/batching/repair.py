@@ -95,7 +95,7 @@ _OPEN = {
 
 
 def _partial_repairs():
-    found = ("All four are repaired but one", "Two of four are repaired", "One of four is repaired")
+    found = ("Three of the four are repaired", "Two of four are repaired", "One of four is repaired")
     for left in product((False, True), repeat=4):
         names = [name for name, open_ in zip(_OPEN, left, strict=True) if open_]
         if 1 <= len(names) <= 3:
@@ -107,6 +107,12 @@ def _partial_repairs():
                 text if text.endswith("?") else f"{text}.",
                 points=names != ["means"],  # it is also right to put all pairs into every batch
             )
+
+
+def _full_batches_alone(model, pairs, rows):
+    """What is left over after the last full batch is lost."""
+    full = pairs[: len(pairs) - len(pairs) % rows]
+    return evaluate(model, full, rows)
 
 
 def _real_by_all(model, pairs, rows):
@@ -187,6 +193,12 @@ EXERCISE = Exercise(
     ],
     mistakes=(
         *_partial_repairs(),
+        Mistake(
+            "full-batches-alone",
+            _full_batches_alone,
+            "Three of the four are repaired. Still open: the last full batch is there now, but pairs that do not fill "
+            "a batch are never evaluated. A slice may reach beyond the end, so the range may go up to `len(pairs)`.",
+        ),
         Mistake(
             "divided-by-all-positions",
             _real_by_all,

@@ -5,7 +5,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from course_lib.batching import Batch, make_batch, pad, shift
+from course_lib.batching import make_batch, pad, shift
 from course_lib.tokens import BOS, EOS, PAD
 from course_practice.engine import Convention, Exercise, Mistake, case
 
@@ -52,7 +52,7 @@ def in_a_loop(pairs):
 def _read_where_it_counts(obj, given):
     """A batch counts as its three tensors. Where the target is a pad, no loss counts what is read."""
     made = obj(*given.args, **given.kwargs)
-    if isinstance(made, Batch):
+    if all(hasattr(made, name) for name in ("src", "tgt_in", "tgt_out")):
         made = made.src, made.tgt_in, made.tgt_out
     if not (isinstance(made, tuple | list) and len(made) == 3 and isinstance(made[1], Tensor)):
         return made

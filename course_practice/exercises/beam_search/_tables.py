@@ -25,8 +25,8 @@ class Table:
         self.calls += 1
         if self.most is not None and self.calls > self.most:
             raise RuntimeError(
-                f"log_probs was called more than {self.most} times: open the most probable beginning first, and stop "
-                "when a finished sentence comes out"
+                f"expected at most {self.most} calls of log_probs, got one more: most beginnings need not be opened, "
+                "so which of them comes first, and when is nothing better to be found?"
             )
         state = 0
         for token in written:

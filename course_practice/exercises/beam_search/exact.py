@@ -323,8 +323,8 @@ EXERCISE = Exercise(
             Mistake(
                 f"beam-of-{k}",
                 lambda log_probs, max_len, k=k: _beam(log_probs, max_len, k),
-                f"Here you find what a beam search of width {k} finds. Whatever falls out of a beam may lead to the "
-                "best end: keep all beginnings, and open the most probable one.",
+                f"A beam search finds no more than this, even one that keeps {k} beginnings. Whatever falls out of a "
+                "beam may lead to the best end: keep all beginnings, and open the most probable one.",
             )
             for k in (2, 3, 4, 8)
         ),

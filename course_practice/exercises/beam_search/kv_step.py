@@ -97,6 +97,15 @@ def _first_key_alone(scores):
     return scores.masked_fill(torch.arange(scores.shape[-1]) > 0, float("-inf"))
 
 
+def _position_by_the_batch(x, key, value, positions, w_q, w_k, w_v):
+    x = x + positions[len(key)] - positions[key.shape[1]]
+    return kv_step(x, key, value, positions, w_q, w_k, w_v)
+
+
+def _no_axis_for_the_token(x, key, value, positions, w_q, w_k, w_v):
+    return torch.cat([key, x @ w_k], dim=1)
+
+
 def _axis_kept(x, key, value, positions, w_q, w_k, w_v):
     output, key, value = kv_step(x, key, value, positions, w_q, w_k, w_v)
     return output[:, None], key, value
@@ -141,6 +150,18 @@ EXERCISE = Exercise(
             _step(position=lambda positions, n: positions[0]),
             "The new token gets position 0. It is alone in this step, but it is token n of the sentence: take "
             "`positions[key.shape[1]]`.",
+        ),
+        Mistake(
+            "position-by-the-batch",
+            _position_by_the_batch,
+            "The new token gets the number of *sentences* as its position: the first axis of `key` is the batch. The "
+            "number of tokens before it is `key.shape[1]`.",
+        ),
+        Mistake(
+            "no-axis-for-the-token",
+            _no_axis_for_the_token,
+            "The cache is (batch, n, d_k), and the new key (batch, d_k) has no axis for tokens, so the two cannot be "
+            "joined. Give it one, `[:, None]`: (batch, 1, d_k).",
         ),
         Mistake(
             "position-one-too-far",

@@ -169,7 +169,7 @@ def _partial_repairs():
         left = tuple(name for name, flag in zip(names, flags, strict=True) if flag)
         if not left or len(left) == len(names) or set(left) in _HIDDEN:
             continue
-        said = ("All are repaired but one", "Two of four are repaired", "One of four is repaired")[len(left) - 1]
+        said = ("Three of the four are repaired", "Two of four are repaired", "One of four is repaired")[len(left) - 1]
         clues = " ".join(f"({n}) {_OPEN[name]}" if len(left) > 1 else _OPEN[name] for n, name in enumerate(left, 1))
         clues = clues.removesuffix(";") + ("." if clues.endswith(";") else "")
         yield Mistake(
@@ -225,8 +225,8 @@ EXERCISE = Exercise(
         Mistake(
             "stops-at-the-first-end",
             _first_end,
-            "All are repaired but one. Still open: you stop at the first end. An open beam may still lead to a better "
-            "sentence, so go on to `max_len`.",
+            "Three of the four are repaired. Still open: you stop at the first end. An open beam may still lead to a "
+            "better sentence, so go on to `max_len`.",
         ),
         Mistake(
             "beam-shrinks",
@@ -243,8 +243,8 @@ EXERCISE = Exercise(
         Mistake(
             "stops-one-later",
             _repaired(enough=lambda pool, k: len(pool) > k),
-            "All are repaired but one. Still open: even more than `k` ends prove nothing while an open beam may still "
-            "win.",
+            "Three of the four are repaired. Still open: even more than `k` ends prove nothing while an open beam may "
+            "still win.",
         ),
         Mistake(
             "end-kept",

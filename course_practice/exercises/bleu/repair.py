@@ -101,7 +101,7 @@ _OPEN = {
 
 
 def _partial_repairs():
-    found = ("All four are repaired but one", "Two of four are repaired", "One of four is repaired")
+    found = ("Three of the four are repaired", "Two of four are repaired", "One of four is repaired")
     for left in product((False, True), repeat=4):
         names = [name for name, open_ in zip(_OPEN, left, strict=True) if open_]
         if 1 <= len(names) <= 3:

@@ -127,6 +127,13 @@ def _as_text(word, merges):
     return text.split(" ")
 
 
+def _last_learned_first(word, merges):
+    symbols, rank = word_symbols(word), {pair: i for i, pair in enumerate(merges)}
+    while pairs := [pair for pair in pairwise(symbols) if pair in rank]:
+        symbols = merge(symbols, max(pairs, key=rank.get))
+    return symbols
+
+
 def _mark_added(word, merges):
     *first, last = _from(spell=tuple)(word, merges)
     return [*first, last + MARK]
@@ -182,6 +189,12 @@ EXERCISE = Exercise(
             lambda word, merges: _any_merge(word, merges, last=True),
             "You join the rightmost pair that is any merge. Of all pairs in the word, the one that was learned first "
             "comes first, wherever it stands.",
+        ),
+        Mistake(
+            "last-learned-first",
+            _last_learned_first,
+            "Of all pairs in the word you join the one that was learned *last*. The one that was learned first comes "
+            "first, and it has the smallest rank.",
         ),
         Mistake(
             "one-walk-from-the-left",

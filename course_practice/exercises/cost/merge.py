@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from course_practice.engine import Exercise, Mistake, case
+from course_practice.engine.compare import as_tensor
 from course_practice.exercises.inputs import randn
 
 
@@ -11,7 +12,8 @@ def merge(output_a, size_a, output_b, size_b):
     """The output over all keys, and its size, from those over two halves.
 
     `output` (q_len, d_v) is what attention gives over one half of the keys, and
-    `size` (q_len,) is the logarithm of its sum of exp(score).
+    `size` (q_len,) is the logarithm of its sum of exp(score). What sees no key has
+    the output 0 and the size −∞, also if that holds for both halves.
     Source: Milakov and Gimelshein 2018, section 3.1.
 
     >>> one, log = torch.tensor([[2.0]]), torch.tensor([4.0]).log()
@@ -21,24 +23,28 @@ def merge(output_a, size_a, output_b, size_b):
     """
     size = torch.logaddexp(size_a, size_b)
     share_a, share_b = (size_a - size).exp(), (size_b - size).exp()
-    return share_a[:, None] * output_a + share_b[:, None] * output_b, size
+    output = share_a[:, None] * output_a + share_b[:, None] * output_b
+    # Where both sizes are −∞, the shares are not a number.
+    return output.masked_fill(size[:, None] == -torch.inf, 0.0), size
 
 
 def softmax_of_the_sizes(output_a, size_a, output_b, size_b):
     sizes = torch.stack([size_a, size_b])
-    shares = sizes.softmax(dim=0)
+    shares = sizes.softmax(dim=0).nan_to_num()
     return (shares[..., None] * torch.stack([output_a, output_b])).sum(dim=0), sizes.logsumexp(dim=0)
 
 
 def from_the_larger(output_a, size_a, output_b, size_b):
-    largest = torch.maximum(size_a, size_b)
+    largest = torch.maximum(size_a, size_b).clamp(min=torch.finfo(size_a.dtype).min)
     a, b = torch.exp(size_a - largest), torch.exp(size_b - largest)
-    output = (a.unsqueeze(1) * output_a + b.unsqueeze(1) * output_b) / (a + b).unsqueeze(1)
-    return output, largest + torch.log(a + b)
+    total = a + b  # 0 where both are hidden
+    output = (a.unsqueeze(1) * output_a + b.unsqueeze(1) * output_b) / total.where(total > 0, 1.0).unsqueeze(1)
+    return output, largest + torch.log(total)
 
 
 def by_a_sigmoid(output_a, size_a, output_b, size_b):
-    share = torch.sigmoid(size_b - size_a)[:, None]
+    seen = size_b > -torch.inf  # else the share of the second half is 0
+    share = torch.sigmoid(size_b - size_a).where(seen, 0.0)[:, None]
     return torch.lerp(output_a, output_b, share), torch.logaddexp(size_b, size_a)
 
 
@@ -99,6 +105,35 @@ def _axis_forgotten(output_a, size_a, output_b, size_b):
     return (size_a - size).exp() * output_a + (size_b - size).exp() * output_b, size
 
 
+def _softmax_over_queries(output_a, size_a, output_b, size_b):
+    shares = torch.stack([size_a, size_b]).softmax(dim=1)[..., None]
+    return shares[0] * output_a + shares[1] * output_b, torch.logaddexp(size_a, size_b)
+
+
+def _nan_where_both_are_hidden(output_a, size_a, output_b, size_b):
+    size = torch.logaddexp(size_a, size_b)
+    share_a, share_b = (size_a - size).exp(), (size_b - size).exp()
+    return share_a[:, None] * output_a + share_b[:, None] * output_b, size
+
+
+def _size_zero_where_both_are_hidden(output_a, size_a, output_b, size_b):
+    output, size = merge(output_a, size_a, output_b, size_b)
+    return output, size.masked_fill(size == -torch.inf, 0.0)
+
+
+def _hidden_twice(obj, given):
+    """The name of the mistake, where two halves without a key to see change what a third one adds to them."""
+    hidden, none, output, size = given.args
+    if not none.isneginf().all():
+        return ""
+    merged = [as_tensor(part) for part in obj(hidden, none, hidden.clone(), none.clone())]
+    if any(part.isnan().any() for part in merged):
+        return "both-hidden"
+    after = [as_tensor(part) for part in obj(*merged, output.clone(), size.clone())]
+    same = all(torch.allclose(a.to(b), b, atol=1e-5) for a, b in zip(after, (output, size), strict=True))
+    return "" if same else "both-hidden-and-heard"
+
+
 def _case(q_len, d_v, about, seed, shift_a=0.0, shift_b=0.0):
     return case(
         randn(q_len, d_v, seed=seed),
@@ -113,8 +148,10 @@ EXERCISE = Exercise(
     title="Two halves of the keys",
     task="Two machines hold half of the keys each. For the same queries, each has computed its output (q_len, d_v), "
     "the attention over its own keys, and its size (q_len,), the logarithm of its sum of exp(score). Return output and "
-    "size over all keys. A size may be 120, or −120, or −∞ where every key of a half is hidden.",
+    "size over all keys. A size may be 120, or −120. A half whose keys are all hidden from a query has the output 0 "
+    "and the size −∞, and so have the two together if that holds for both.",
     reference=merge,
+    excluded=_hidden_twice,
     cases=lambda: [
         case(
             torch.tensor([[2.0]]),
@@ -138,6 +175,19 @@ EXERCISE = Exercise(
         ),
     ],
     mistakes=(
+        Mistake(
+            "both-hidden",
+            _nan_where_both_are_hidden,
+            "Right wherever a query sees a key on one of the two machines. Where both hide all their keys from it, "
+            "−∞ − (−∞) is not a number, and NaN stays NaN when a third machine is merged. Give back what such a "
+            "machine has: the output 0 and the size −∞.",
+        ),
+        Mistake(
+            "both-hidden-and-heard",
+            _size_zero_where_both_are_hidden,
+            "Right wherever a query sees a key on one of the two machines. Where both hide all their keys from it, "
+            "what you return still counts when a third machine is merged. Its size should be −∞, the logarithm of 0.",
+        ),
         Mistake(
             "plain-mean",
             _join(lambda a, b: 0.5),
@@ -246,6 +296,12 @@ EXERCISE = Exercise(
             "Each query takes the half that fits better and forgets the other. Both count, by their sums.",
         ),
         Mistake(
+            "softmax-over-the-queries",
+            _softmax_over_queries,
+            "The size is right, but the shares of one *machine* sum to 1, over the queries. For each query the shares "
+            "of the two machines sum to 1.",
+        ),
+        Mistake(
             "not-divided",
             _not_divided,
             "The shares do not sum to 1: divide by the sum of the two exponentials.",
@@ -262,7 +318,7 @@ EXERCISE = Exercise(
         "The share of a half is exp(its size) divided by the sum of both. Subtract the common size inside the "
         "exponent, so that nothing overflows.",
         "`size = torch.logaddexp(size_a, size_b)`, and `(size_a - size).exp()[:, None] * output_a` plus the "
-        "same for b.",
+        "same for b. Where `size` is −∞, set the output to 0.",
     ),
     alternatives=(softmax_of_the_sizes, from_the_larger, by_a_sigmoid),
     difficulty=2,

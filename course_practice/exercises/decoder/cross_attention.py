@@ -92,6 +92,15 @@ def _and_causal(mask, x, memory):
     return mask & _causal(mask, x, memory)
 
 
+def _and_square_causal(join):
+    """A causal mask of the target's own, as wide as the target, joined with that of the source."""
+
+    def mask(src_mask, x, memory):
+        return join(src_mask, torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril())
+
+    return _of(mask=mask)
+
+
 def _cases():
     def one(batch, tgt_len, src_len, d_model, d_k, d_v, real, about, seed):
         made = [
@@ -162,6 +171,18 @@ EXERCISE = Exercise(
             _of(mask=_and_causal),
             "Pads are hidden, but so are the later words of the source. It is finished when the decoder begins: no "
             "causal mask here.",
+        ),
+        Mistake(
+            "square-causal-mask",
+            _and_square_causal(lambda src_mask, causal: causal & src_mask),
+            "You join a causal mask, (tgt_len, tgt_len), to that of the source, (batch, 1, src_len). The source is "
+            "finished when the decoder begins: no causal mask here, `src_mask` alone.",
+        ),
+        Mistake(
+            "square-causal-mask-behind",
+            _and_square_causal(lambda src_mask, causal: src_mask & causal),
+            "You join a causal mask, (tgt_len, tgt_len), to `src_mask`, (batch, 1, src_len). Every position of the "
+            "target may see all of the source, which is finished when the decoder begins: no causal mask here.",
         ),
         Mistake(
             "true-hides",

@@ -140,6 +140,18 @@ def _steps(layer, x, memory, tgt_mask, src_mask, own=_own, cross=_cross, feed=No
     return _around(third, x, lambda y: (feed or layer.feed_forward)(y), **given)
 
 
+def _pairs_kept(layer, x, memory, tgt_mask, src_mask):
+    x = layer.residuals[0](x, lambda y: layer.self_attention(y, y, y, tgt_mask))
+    x = layer.residuals[1](x, lambda y: layer.cross_attention(y, memory, memory, src_mask))
+    return layer.residuals[2](x, layer.feed_forward)
+
+
+def _both_masks_at_once(layer, x, memory, tgt_mask, src_mask):
+    x = layer.residuals[0](x, lambda y: _own(layer, y, tgt_mask))
+    x = layer.residuals[1](x, lambda y: _cross(layer, y, memory, tgt_mask & src_mask))
+    return layer.residuals[2](x, layer.feed_forward)
+
+
 def _cross_first(layer, x, memory, tgt_mask, src_mask):
     x = layer.residuals[0](x, lambda y: _cross(layer, y, memory, src_mask))
     x = layer.residuals[1](x, lambda y: _own(layer, y, tgt_mask))
@@ -291,6 +303,18 @@ EXERCISE = Exercise(
             "feed-forward-in-the-middle",
             _with(_feed_forward_between),
             "The feed-forward network comes before the cross-attention. It is the last of the three parts.",
+        ),
+        Mistake(
+            "weights-not-taken-off",
+            _with(_pairs_kept),
+            "Attention returns two things, its output and its weights, and you hand the pair on to the residual sum. "
+            "Take the first, `[0]`, of both attentions.",
+        ),
+        Mistake(
+            "both-masks-for-the-memory",
+            _with(_both_masks_at_once),
+            "Cross-attention looks at the source alone, so it takes `src_mask` as it is. The target's mask belongs to "
+            "the self-attention; its columns are target tokens, and either mask may be None.",
         ),
         Mistake(
             "both-masks-missing",

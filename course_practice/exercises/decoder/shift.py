@@ -148,8 +148,9 @@ EXERCISE = Exercise(
         Mistake(
             "end-in-the-last-column",
             _pads_before_the_end,
-            "In short sentences pads come before EOS, so the model learns to write pads. EOS stands directly behind "
-            "the last word, at the position that equals the sentence's length.",
+            "In short sentences pads come before EOS. The loss leaves out every position whose target is a pad, so "
+            "nothing ever asks the model for EOS after the last word of a short sentence. EOS comes directly after "
+            "that word, at the position that equals the sentence's length.",
         ),
         Mistake(
             "not-shifted",

@@ -3,14 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from course_lib.layer_norm import LayerNorm
-from course_lib.multi_head import MultiHeadAttention
 from course_practice.exercises.inputs import randn
-from course_practice.own.modules import bare_parameters, in_order
+from course_practice.own.modules import bare_parameters, gain_and_bias, in_order, is_attention, is_norm
 from course_practice.own.weights import weights_by_role
-
-NORMS = (LayerNorm, nn.LayerNorm)
-ATTENTIONS = (MultiHeadAttention, nn.MultiheadAttention)
 
 
 def without_super(*sizes: object, **options: object) -> nn.Module:
@@ -55,7 +50,7 @@ def fill_feed_forward(module: nn.Module, d_model: int, d_ff: int, seed: int = 0)
 
 def _outside(module: nn.Module) -> list[nn.Module]:
     """The module and all its parts, without attentions, norms, and what is inside of them."""
-    if isinstance(module, (*ATTENTIONS, *NORMS)):
+    if is_attention(module) or is_norm(module):
         return []
     return [module, *(part for child in module.children() for part in _outside(child))]
 
@@ -73,12 +68,11 @@ def fill_layer(module: nn.Module, run_once, d_model: int, d_ff: int, seed: int =
         _fill_by_role(weights_by_role(module, run_once, d_model, d_ff), d_model, d_ff, seed)
         return
     fill_feed_forward(module, d_model, d_ff, seed)
-    for attention in (part for part in module.modules() if isinstance(part, ATTENTIONS)):
+    for attention in filter(is_attention, module.modules()):
         _fill_attention(attention, d_model, seed)
     _fill_own_attention(module, run_once, d_model, seed)
-    norms = [part for part in module.modules() if isinstance(part, NORMS)]
-    for number, norm in enumerate(in_order(norms, run_once)):
-        gain, bias = norm.parameters()
+    for number, norm in enumerate(in_order(filter(is_norm, module.modules()), run_once)):
+        gain, bias = gain_and_bias(norm)
         gain.copy_(1 + randn(d_model, seed=seed + 20 + number, scale=0.3))
         bias.copy_(randn(d_model, seed=seed + 30 + number, scale=0.3))
 
@@ -108,7 +102,7 @@ def _fill_own_attention(module: nn.Module, run_once, d_model: int, seed: int) ->
 
     Four are told apart by the letter in their names, or else by the order in which they run.
     """
-    if any(isinstance(part, ATTENTIONS) for part in module.modules()):
+    if any(map(is_attention, module.modules())):
         return
     matrices, biases = _numbers_of_attention(d_model, seed)
     linears = {name: part for name, part in module.named_modules() if isinstance(part, nn.Linear)}

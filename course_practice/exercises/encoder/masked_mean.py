@@ -93,6 +93,12 @@ EXERCISE = Exercise(
             "remove them, because it hides pads as keys alone.",
         ),
         Mistake(
+            "no-axis-for-features",
+            lambda hidden, real: (hidden * real).sum(dim=1) / real.sum(dim=1),
+            "The axis of the features is missing in `real` (batch, seq_len), and shapes line up from the right, so it "
+            "does not fit `hidden` (batch, seq_len, d_model). Write `real[..., None]` for the sum and for the count.",
+        ),
+        Mistake(
             "divided-by-the-length",
             _mean(count=lambda hidden, wide: hidden.shape[1]),
             "The sum is right, and it is divided by the length with pads. How many terms does it have?",

@@ -9,9 +9,9 @@ from torch import nn
 from course_lib.encoder import Encoder, EncoderLayer, masked_mean
 from course_lib.layer_norm import LayerNorm
 from course_practice.engine import Exercise, Mistake, case
-from course_practice.exercises.encoder._modules import NORMS, fill_layer
+from course_practice.exercises.encoder._modules import fill_layer
 from course_practice.exercises.inputs import randn
-from course_practice.own.modules import module_of
+from course_practice.own.modules import gain_and_bias, is_norm, layers_of, module_of
 
 
 class SentenceEncoder(nn.Module):
@@ -79,40 +79,25 @@ class WithNumberedModules(nn.Module):
         return torch.stack([words[keep].mean(0) for words, keep in zip(self.final(x), real, strict=True)])
 
 
-def _layers(module: nn.Module) -> list[nn.Module]:
-    """The encoder layers of a module, registered or in a list, each once."""
-    found: list[nn.Module] = []
-    waiting = [module]
-    while waiting:
-        part = waiting.pop(0)
-        if isinstance(part, EncoderLayer | nn.TransformerEncoderLayer):
-            found += [part] if all(part is not other for other in found) else []
-        elif isinstance(part, nn.Module):
-            waiting += [*part.children(), *(v for v in vars(part).values() if isinstance(v, list | tuple | dict))]
-        elif isinstance(part, dict):
-            waiting += [v for v in part.values() if isinstance(v, nn.Module)]
-        else:
-            waiting += [v for v in part if isinstance(v, nn.Module)]
-    return found
-
-
 REAL = torch.tensor([[True] * 5, [True, True, True, False, False]])
 
 
 @torch.no_grad()
 def _call(obj, given):
     """The vectors of two sentences, the second with two pads, and how many parameters an optimizer would get."""
-    made = obj(*given.args, **given.kwargs)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)  # should a layer not be found, nothing is left to chance all the same
+        made = obj(*given.args, **given.kwargs)
     if made is None:
         return None
     module = module_of(made).eval()
     _n_layers, d_model, _n_heads, d_ff = given.args
-    layers = _layers(module)
+    layers = layers_of(module, d_model, d_ff)
     for number, layer in enumerate(layers):
         fill_layer(layer.eval(), lambda layer=layer: layer(randn(2, 5, d_model)), d_model, d_ff, seed=100 * number)
     inside = {id(part) for layer in layers for part in layer.modules()}
-    for norm in (part for part in module.modules() if isinstance(part, NORMS) and id(part) not in inside):
-        gain, bias = norm.parameters()
+    for norm in (part for part in module.modules() if is_norm(part) and id(part) not in inside):
+        gain, bias = gain_and_bias(norm)
         gain.copy_(1 + randn(d_model, seed=91, scale=0.3))
         bias.copy_(randn(d_model, seed=92, scale=0.3))
     vectors = module(randn(2, 5, d_model, seed=7), REAL.clone())  # it may be changed in place

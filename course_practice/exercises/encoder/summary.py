@@ -133,6 +133,11 @@ def _norm_after_each(ids, embedding, layers, norm, pooling):
     return x[:, 0] if pooling == "cls" else masked_mean(x, ids != PAD)
 
 
+def _cls_before_the_norm(ids, embedding, layers, norm, pooling):
+    stream = summary(ids, embedding, layers, lambda x: x, "cls")
+    return stream if pooling == "cls" else summary(ids, embedding, layers, norm, pooling)
+
+
 def _stream_added_again(ids, embedding, layers, norm, pooling):
     x = embedding(ids)
     for layer in layers:
@@ -184,6 +189,12 @@ EXERCISE = Exercise(
             "no-norm",
             _with(finish=lambda norm, x: x),
             "The norm at the end is missing. Pre-norm layers never normalize the stream itself.",
+        ),
+        Mistake(
+            "cls-before-the-norm",
+            _cls_before_the_norm,
+            'Right for "mean". For "cls" you read the first token before the norm at the end of the stack, and '
+            "pre-norm layers never normalize the stream itself.",
         ),
         Mistake(
             "norm-before-the-layers",

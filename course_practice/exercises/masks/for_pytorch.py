@@ -8,7 +8,6 @@ from course_lib.masks import causal_mask
 from course_practice.engine import Exercise, Mistake, case
 from course_practice.engine.compare import as_tensor
 from course_practice.exercises.inputs import randn
-from course_practice.exercises.masks._shared import NEG_INF
 
 
 def for_pytorch(real, order):
@@ -30,7 +29,7 @@ def for_pytorch_starter(real, order):
 def additive_masks(real, order):
     zero = torch.zeros(())
     both = torch.logical_and(real.unsqueeze(1).unsqueeze(2), order)
-    return tuple(torch.where(mask, zero, NEG_INF) for mask in (real, order, both))
+    return tuple(torch.where(mask, zero, float("-inf")) for mask in (real, order, both))
 
 
 def everything_in_one_mask(real, order):

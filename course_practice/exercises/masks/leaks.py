@@ -33,11 +33,12 @@ def _past_mean(x):
 
 def _with_first_hearing_second(x):
     whispered = F.pad(x[:, 1:2], (0, 0, 0, x.shape[1] - x[:, 1:2].shape[1]))
-    return _past_mean(x) - whispered
+    return _past_mean(x) - whispered.abs()
 
 
 def _with_last_heard_by_its_neighbor(x):
-    return _past_mean(x) - F.pad(x[:, 1:], (0, 0, 0, 1)) * (torch.arange(x.shape[1]) == x.shape[1] - 2)[:, None]
+    heard = F.pad(x[:, 1:], (0, 0, 0, 1)) * (torch.arange(x.shape[1]) == x.shape[1] - 2)[:, None]
+    return _past_mean(x) - heard.abs()
 
 
 def _with_one_listener(listener, speaker, features=slice(None)):
@@ -46,7 +47,8 @@ def _with_one_listener(listener, speaker, features=slice(None)):
     def model(x):
         n = torch.arange(x.shape[1])
         whispered = x[:, speaker : speaker + 1, features].sum(dim=(1, 2))  # 0 where the sentence ends before
-        return _past_mean(x) + whispered[:, None, None] * (n == listener)[:, None]
+        signs = 1 - 2 * (torch.arange(x.shape[2]) % 2)  # it raises some features and lowers others
+        return _past_mean(x) + whispered[:, None, None] * (n == listener)[:, None] * signs
 
     return model
 
@@ -68,12 +70,18 @@ def _with_last_sentence_leaking(x):
     return torch.cat([_past_mean(x[:-1]), x[-1:].flip(1)])
 
 
+def _with_a_norm_first(x):
+    normed = F.layer_norm(x, x.shape[-1:])
+    return x + scaled_dot_product_attention(normed, normed, normed)[0]
+
+
 def leaks(f, x):
     """Does an output of f move when a *later* token is edited? x and f(x): (batch, n, d)."""
     before = f(x)
     for t in range(1, x.shape[1]):
         edited = x.clone()
-        edited[:, t] += 1.0
+        # What is added to all features alike would vanish in a layer norm.
+        edited[:, t] = torch.randn_like(x[:, t])
         if (f(edited)[:, :t] - before[:, :t]).abs().max() > 1e-5:
             return True
     return False
@@ -101,8 +109,12 @@ def by_gradients(f, x):
 
 
 def _leak_cases():
-    def model(name, f, *shape, seed):
-        return case(Listener(name, f), randn(*shape, seed=seed), about=name)
+    def model(name, f, *shape, seed, quiet=None):
+        """One token may be nearly zero, so that every edit makes it larger: then its leak only lowers an output."""
+        x = randn(*shape, seed=seed)
+        if quiet is not None:
+            x[:, quiet] *= 1e-3
+        return case(Listener(name, f), x, about=name)
 
     return [
         model("causal attention", _attend(causal_mask), 1, 3, 2, seed=0),
@@ -110,13 +122,14 @@ def _leak_cases():
         model("attention with a mask one token too wide", _attend(lambda n: ones(n).tril(1)), 2, 5, 3, seed=2),
         model("every token by itself", torch.tanh, 2, 5, 3, seed=3),
         model("running mean", _past_mean, 3, 3, 3, seed=4),
-        model("token 0 hears token 1, the rest is causal", _with_first_hearing_second, 2, 5, 3, seed=5),
-        model("the last token but one hears the last", _with_last_heard_by_its_neighbor, 2, 5, 3, seed=10),
+        model("token 0 hears token 1, the rest is causal", _with_first_hearing_second, 2, 5, 3, seed=5, quiet=1),
+        model("the last token but one hears the last", _with_last_heard_by_its_neighbor, 2, 5, 3, seed=10, quiet=-1),
         model("token 2 hears token 3", _with_one_listener(2, 3), 2, 5, 3, seed=13),
         model("token 0 hears one feature of token 2", _with_one_listener(0, 2, slice(-1, None)), 2, 5, 3, seed=14),
         model("every token hears the last one, very softly", _with_a_soft_leak, 2, 5, 3, seed=15),
         model("two features move against each other", _with_a_cancelling_leak, 2, 5, 3, seed=6),
         model("only the last sentence leaks", _with_last_sentence_leaking, 3, 5, 2, seed=7),
+        model("a layer norm, then attention without a mask", _with_a_norm_first, 2, 5, 7, seed=16),
         model("causal, with rounding in the last digit", _with_rounding,
               2, 5, 3, seed=8),
         model("two tokens, causal", _past_mean, 2, 2, 3, seed=11),
@@ -125,7 +138,12 @@ def _leak_cases():
     ]  # fmt: skip
 
 
-def _probe(tokens=None, seen=slice(None), edit=slice(None), upto=lambda t: slice(0, t), far=None):
+def _otherwise(features):
+    """The features of a token, each raised by another number, as the library's probe does it."""
+    return features + torch.linspace(1.0, 2.0, features.shape[-1])
+
+
+def _probe(tokens=None, seen=slice(None), edit=slice(None), upto=lambda t: slice(0, t), far=None, change=_otherwise):
     """A leak probe with one part exchanged."""
     tokens = tokens or (lambda n: range(1, n))
     far = far or (lambda d: bool((d.abs() > 1e-5).any()))
@@ -134,7 +152,7 @@ def _probe(tokens=None, seen=slice(None), edit=slice(None), upto=lambda t: slice
         before = f(x)
         for t in tokens(x.shape[1]):
             edited = x.clone()
-            edited[:, t, edit] += 1.0
+            edited[:, t, edit] = change(edited[:, t, edit])
             if far((f(edited) - before)[seen, upto(t)]):
                 return True
         return False
@@ -163,7 +181,7 @@ def _forgets_to_run_again(f, x):
 def _edits_pile_up(f, x):
     before, edited = f(x), x.clone()
     for t in range(1, x.shape[1]):
-        edited[:, t] += 1.0
+        edited[:, t] = _otherwise(edited[:, t])
         if (f(edited)[:, :t] - before[:, :t]).abs().max() > 1e-5:
             return True
     return False
@@ -171,7 +189,7 @@ def _edits_pile_up(f, x):
 
 def _edits_the_second_half(f, x):
     before, edited, half = f(x), x.clone(), x.shape[1] // 2
-    edited[:, half:] += 1.0
+    edited[:, half:] = _otherwise(edited[:, half:])
     return bool(((f(edited) - before)[:, :half].abs() > 1e-5).any())
 
 
@@ -182,10 +200,18 @@ def _shuffles(f, x):
 EXERCISE = Exercise(
     title="Write a leak probe",
     task="Return True if some output of f moves by more than 1e-5 when a later token of x is edited, else False. x "
-    "and f(x) have the shape (batch, n, d).",
+    "and f(x) have the shape (batch, n, d). Some models begin with a layer norm, which removes what is added to all "
+    "features of a token alike.",
     reference=leaks,
     cases=_leak_cases,
     mistakes=(
+        Mistake(
+            "same-number-in-all-features",
+            _probe(change=lambda features: features + 1.0),
+            "Your probe misses a leak only where a layer norm comes first. It subtracts the mean of a token's features "
+            "and divides by their size, so an edit that adds the same number to all of them, or multiplies them all, "
+            "vanishes in it. Put random numbers there: `torch.randn_like`.",
+        ),
         Mistake(
             "edited-token-itself-counts",
             _probe(upto=lambda t: slice(0, t + 1)),
@@ -220,6 +246,18 @@ EXERCISE = Exercise(
             _probe(tokens=lambda n: range(n - 1, n)),
             "Your probe finds only leaks of the last token. One between two earlier tokens stays hidden: edit each in "
             "turn.",
+        ),
+        Mistake(
+            "last-token-only-and-a-single-token",
+            _probe(tokens=lambda n: range(n - 1, n), far=lambda d: bool(d.abs().max() > 1e-5)),
+            "Your probe edits the last token alone. A leak between two earlier tokens stays hidden, and of a single "
+            "token no output is left to look at, so `max` stops with an error: edit tokens 1, 2, … in turn.",
+        ),
+        Mistake(
+            "nothing-before-token-0",
+            _probe(tokens=range, far=lambda d: bool(d.abs().max() > 1e-5)),
+            "You begin with token 0, and there is no output before it: `[:, :0]` is empty, and the `max` of nothing "
+            "stops with an error. The first token that an earlier output might hear is token 1.",
         ),
         Mistake(
             "second-token-only",
@@ -321,8 +359,10 @@ EXERCISE = Exercise(
     hints=(
         "Run `f` once on `x` and once on an edited copy. Which outputs must be the same?",
         "When token t is edited, outputs 0 … t − 1 must stay. Try every t, look at every sentence and feature, and at "
-        "the size of the difference, whatever its sign.",
-        "`edited = x.clone()`, `edited[:, t] += 1.0`, then `(f(edited)[:, :t] - before[:, :t]).abs().max() > 1e-5`.",
+        "the size of the difference, whatever its sign. Edit with random numbers, because a layer norm removes a "
+        "number that is added to all features alike.",
+        "`edited = x.clone()`, `edited[:, t] = torch.randn_like(x[:, t])`, then `(f(edited)[:, :t] - before[:, "
+        ":t]).abs().max() > 1e-5`.",
     ),
     alternatives=(cutting_the_future_off, drawing_the_future_again, by_gradients),
     difficulty=2,

@@ -21,7 +21,7 @@ def zero_then_renormalize(scores, mask=None):
 def infinity_then_nan_to_num(scores, mask=None):
     if mask is None:
         return scores.softmax(dim=-1)
-    return torch.softmax(scores.masked_fill(mask.logical_not(), NEG_INF), dim=-1).nan_to_num(0.0)
+    return torch.softmax(scores.masked_fill(mask.logical_not(), float("-inf")), dim=-1).nan_to_num(0.0)
 
 
 def exponentials_by_hand(scores, mask=None):

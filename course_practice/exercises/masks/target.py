@@ -50,6 +50,11 @@ def _pads(ids):
     return ~padding_mask(ids)
 
 
+def _as_wide_as_the_batch(ids):
+    n = len(ids)
+    return (ids != PAD)[:, None, None, :] & ones(n).tril()
+
+
 EXERCISE = Exercise(
     title="The mask of a decoder",
     task="From ids (batch, n) make the mask (batch, 1, n, n): a token may see real tokens, up to and including itself.",
@@ -81,6 +86,24 @@ EXERCISE = Exercise(
             lambda ids: padding_mask(ids) and causal_mask(ids.shape[1]),
             "Somewhere Python asks whether a whole tensor is true (`and`, `or`, `if`, and `min` do), and a tensor of "
             "many booleans refuses to answer. `&` works cell by cell.",
+        ),
+        Mistake(
+            "as-wide-as-the-batch",
+            _as_wide_as_the_batch,
+            "Your table of past and future has as many rows as there are sentences: the first axis of `ids` is the "
+            "batch. It needs one row for each token, `ids.shape[1]`.",
+        ),
+        Mistake(
+            "ids-for-their-number",
+            lambda ids: padding_mask(ids) & causal_mask(ids),
+            "A number is wanted, how many tokens there are, and `causal_mask` gets the ids themselves: "
+            "`causal_mask(ids.shape[1])`.",
+        ),
+        Mistake(
+            "shape-for-the-number",
+            lambda ids: padding_mask(ids) & causal_mask(ids.shape),
+            "One number is wanted, how many tokens there are, and `causal_mask` gets the whole shape (batch, n): "
+            "`causal_mask(ids.shape[1])`.",
         ),
         Mistake(
             "order-alone",

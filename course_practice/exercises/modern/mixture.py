@@ -107,6 +107,16 @@ def _same_experts_own_gates(x, router, experts, k):
     return _dense(x, experts, _scattered(logits, chosen, logits.gather(1, chosen).softmax(dim=-1)))
 
 
+def _experts_of_the_first_token(x, router, experts, k):
+    kept, chosen = (x @ router).topk(k, dim=-1)
+    gates = kept.softmax(dim=-1)
+    return sum(gates[:, slot, None] * experts[chosen[0, slot]](x) for slot in range(k))
+
+
+def _all_logits_for_one_expert(x, router, experts, k):
+    return _of(gate=_switched)(x, router, experts, k) if k == 1 else mixture(x, router, experts, k)
+
+
 def _best_alone(x, router, experts, k):
     return mixture(x, router, experts, 1)
 
@@ -173,7 +183,8 @@ def _cases():
 EXERCISE = Exercise(
     title="Free: a mixture of experts",
     task="Hand each token of x (n_tokens, d_model) to the k experts with the largest logits x @ router, and return "
-    "their outputs weighted by the softmax over those k logits. Each expert is a function of (tokens, d_model).",
+    "their outputs weighted by the softmax over those k logits, also for k = 1, where the gate is 1. Each expert is a "
+    "function of (tokens, d_model).",
     reference=mixture,
     cases=_cases,
     mistakes=(
@@ -182,6 +193,13 @@ EXERCISE = Exercise(
             _of(gate=_switched),
             "Valid in other models (the Switch Transformer weighs so): your gates are probabilities over *all* "
             "experts, and their sum is below 1. Here the softmax runs over the k logits that were kept.",
+        ),
+        Convention(
+            "all-logits-for-one-expert",
+            _all_logits_for_one_expert,
+            "Right for two experts and more. With k = 1 your gate is a probability over *all* experts: valid in the "
+            "Switch Transformer, whose router would not learn otherwise. Here the softmax runs over the k kept logits "
+            "for every k, so that a single expert has the gate 1.",
         ),
         Mistake(
             "all-experts",
@@ -270,6 +288,12 @@ EXERCISE = Exercise(
             _slots_for_experts,
             "The gates are right, but slot j always gets expert j. Which expert stands in slot j differs from token to "
             "token: `topk` returns it beside the values.",
+        ),
+        Mistake(
+            "experts-of-the-first-token",
+            _experts_of_the_first_token,
+            "The gates are right, but every token goes to the experts of token 0. Each token has its own: "
+            "`chosen[token, slot]`.",
         ),
         Mistake(
             "gates-on-the-input",

@@ -29,7 +29,7 @@ def additive_attention(query, memory, w_q, w_k, u, mask):
 def with_einsum(query, memory, w_q, w_k, u, mask):
     compared = torch.tanh((query @ w_q).unsqueeze(1) + torch.einsum("bsm,md->bsd", memory, w_k))
     scores = torch.einsum("bsd,d->bs", compared, u)
-    weights = scores.masked_fill(mask.logical_not(), NEG_INF).softmax(dim=1)
+    weights = scores.masked_fill(mask.logical_not(), float("-inf")).softmax(dim=1)
     return torch.einsum("bs,bsm->bm", weights, memory), weights
 
 

@@ -112,7 +112,7 @@ def _partial_repairs():
         if not left or left == _STARTER:
             continue
         found = (
-            "All four are repaired but one",
+            "Three of the four are repaired",
             "Two of four are repaired",
             "One of four is repaired",
             "None is repaired",
@@ -168,19 +168,25 @@ EXERCISE = Exercise(
         Mistake(
             "same-index-for-all",
             _step(lambda memory, lengths: memory[:, int(lengths.max()) - 1], *_RIGHT),
-            "All four are repaired but one. Still open: one index serves all sentences, that of the longest, and in "
+            "Three of the four are repaired. Still open: one index serves all sentences, that of the longest, and in "
             "the others it points to a pad.",
+        ),
+        Mistake(
+            "one-behind-the-last-word",
+            _step(lambda memory, lengths: memory[torch.arange(len(memory)), lengths], *_RIGHT),
+            "Three of the four are repaired. Still open: positions count from 0, so a sentence of 2 words has its last "
+            "one at position 1, and `lengths` points one further.",
         ),
         Mistake(
             "mean-of-the-words",
             _step(lambda memory, lengths: _words(memory, lengths).sum(dim=1) / lengths[:, None], *_RIGHT),
-            "All four are repaired but one. Still open: the query is the mean of the words, where the vector of the "
+            "Three of the four are repaired. Still open: the query is the mean of the words, where the vector of the "
             "last one is wanted.",
         ),
         Mistake(
             "tanh-of-each-and-of-the-sum",
             _step(last_hidden, _MASKS[""], lambda q, k: torch.tanh(torch.tanh(q) + torch.tanh(k)), 1),
-            "All four are repaired but one. Still open: the score has one tanh, that of the sum. Yours bends the two "
+            "Three of the four are repaired. Still open: the score has one tanh, that of the sum. Yours bends the two "
             "parts before as well.",
         ),
         Mistake(

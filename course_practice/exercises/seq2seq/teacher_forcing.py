@@ -70,6 +70,18 @@ def _two(tgt_in, tgt_out):
     return wrong
 
 
+def _one_for_all(target):
+    return torch.cat([torch.tensor([[BOS]]), target], dim=1), torch.cat([target, torch.tensor([[EOS]])], dim=1)
+
+
+def _no_axis_for_words(dim):
+    """BOS and EOS of one axis, joined along this axis."""
+    return lambda target: (
+        torch.cat([torch.tensor([BOS]), target], dim=dim),
+        torch.cat([target, torch.tensor([EOS])], dim=dim),
+    )
+
+
 EXERCISE = Exercise(
     title="What the decoder reads, what it writes",
     task="From target (batch, tgt_len), without pads, return (tgt_in, tgt_out), both (batch, tgt_len + 1): at each "
@@ -88,6 +100,24 @@ EXERCISE = Exercise(
             _floats,
             "The numbers are right, but they are floats now, and an embedding looks up whole numbers. "
             "`torch.full((batch, 1), BOS)` makes whole numbers; `torch.ones` and `torch.zeros` do not.",
+        ),
+        Mistake(
+            "one-begin-for-all",
+            _one_for_all,
+            "Right for a single sentence. With several, there must be one BOS for each of them, and one EOS: a column "
+            "(batch, 1), as `torch.full((len(target), 1), BOS)` makes it.",
+        ),
+        Mistake(
+            "begin-without-an-axis-for-words",
+            _no_axis_for_words(1),
+            "BOS has one axis here, and `target` has two, (batch, tgt_len), so there is no axis 1 to join them along. "
+            "Give each sentence its BOS: a column (batch, 1), as `torch.full((len(target), 1), BOS)` makes it.",
+        ),
+        Mistake(
+            "begin-with-one-axis",
+            _no_axis_for_words(-1),
+            "BOS has one axis here, and `target` has two, (batch, tgt_len), so the two cannot be joined. Give each "
+            "sentence its BOS: a column (batch, 1), as `torch.full((len(target), 1), BOS)` makes it.",
         ),
         Mistake(
             "cut-from-the-bare-target",

@@ -89,12 +89,15 @@ def _average_squared(p, grad, m, v, step, rate, beta1=0.9, beta2=0.98, eps=1e-9)
 
 
 def _cases():
-    one, zero = torch.ones(1), torch.zeros(1)
+    def of(*numbers):
+        """Tensors of one number each. No two are the same object, or writing into one would change another."""
+        return [torch.tensor([number]) for number in numbers]
+
     half = {"beta1": 0.5, "beta2": 0.5, "eps": 0.0}
     return [
-        case(zero, 5 * one, zero, zero, 1, 1.0, **half, about="the first gradient, 5"),
-        case(-one, -one, 2.5 * one, 12.5 * one, 2, 1.0, **half, about="the second, −1"),
-        case(-4 / 3 * one, 3 * one, 0.75 * one, 6.75 * one, 3, 1.0, **half, about="the third, 3"),
+        case(*of(0.0, 5.0, 0.0, 0.0), 1, 1.0, **half, about="the first gradient, 5"),
+        case(*of(-1.0, -1.0, 2.5, 12.5), 2, 1.0, **half, about="the second, −1"),
+        case(*of(-4 / 3, 3.0, 0.75, 6.75), 3, 1.0, **half, about="the third, 3"),
         case(randn(3), randn(3, seed=1), 0 * randn(3), 0 * randn(3), 1, 0.1, about="the first update"),
         case(
             randn(2, 3, seed=2),
@@ -112,7 +115,8 @@ def _cases():
 
 EXERCISE = Exercise(
     title="One step of Adam",
-    task="Return the new weights and the two new averages (p, m, v) for a gradient; step is counted from 1.",
+    task="Return the new weights and the two new averages (p, m, v) for a gradient, as new tensors: the given ones "
+    "stay as they are. `step` is counted from 1.",
     reference=adam_step,
     cases=_cases,
     mistakes=(

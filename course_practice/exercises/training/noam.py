@@ -35,6 +35,10 @@ def _noam(choose=min, width=-0.5, fall=-0.5, rise=-1.5, first=0):
     return answer
 
 
+def _width_on_the_way_up_alone(step, d_model, warmup):
+    return noam(step, d_model, warmup) if step < warmup else step**-0.5
+
+
 EXERCISE = Exercise(
     title="The paper's learning rate",
     task="Return d_model^(-1/2) · min(step^(-1/2), step · warmup^(-3/2)), with step counted from 1.",
@@ -157,6 +161,16 @@ EXERCISE = Exercise(
             lambda step, d_model, warmup: min(d_model**-0.5 * step**-0.5, step * warmup**-1.5),
             "Right once it falls. On the way up, the width plays no part: the factor belongs to both, outside the "
             "minimum.",
+        ),
+        Mistake(
+            "width-on-the-way-up-alone",
+            _width_on_the_way_up_alone,
+            "Right on the way up. Once it falls, the width plays no part: the factor d_model^(−1/2) belongs to both.",
+        ),
+        Mistake(
+            "times-three-halves",
+            lambda step, d_model, warmup: d_model**-0.5 * min(step**-0.5, step / warmup * 1.5),
+            "On the way up your rate is 3/2 · step / warmup. The 3/2 is an exponent: step / warmup^(3/2).",
         ),
         Mistake(
             "three-halves-of-the-step",

@@ -14,6 +14,7 @@ from course_lib.tokens import BOS
 from course_practice.engine import Exercise, Mistake, case
 from course_practice.engine.compare import as_tensor
 from course_practice.exercises.inputs import seeded
+from course_practice.own.modules import same_parts
 
 SIZES = {"vocab_size": 13, "d_model": 8, "n_heads": 2, "d_ff": 12, "n_layers": 2}
 
@@ -96,15 +97,16 @@ class AroundPytorchs(nn.Module):
 
 
 def _layers(model):
-    """The layers of both stacks in order, whatever holds them; None where they are not the library's."""
-    up = [part for part in model.modules() if isinstance(part, EncoderLayer)]
-    down = [part for part in model.modules() if isinstance(part, DecoderLayer)]
+    """The layers of both stacks in order, whatever holds them; None where they have other parts than the library's."""
+    sizes = [SIZES[name] for name in ("d_model", "n_heads", "d_ff")]
+    layers = (EncoderLayer(*sizes), DecoderLayer(*sizes))
+    up, down = ([part for part in model.modules() if same_parts(part, layer)] for layer in layers)
     return (up, down) if len(up) == len(down) == SIZES["n_layers"] else None
 
 
 @torch.no_grad()
 def _fill(model):
-    """The same numbers for every machine of the library's layers and one table of words; False for any other."""
+    """The same numbers for every machine with one table of words and the library's layers; False for any other."""
     layers, table = _layers(model), (SIZES["vocab_size"], SIZES["d_model"])
     tables = [parameter for parameter in model.parameters() if parameter.shape == table]
     known = {id(p) for stack in layers or () for layer in stack for p in layer.parameters()}

@@ -223,6 +223,12 @@ EXERCISE = Exercise(
             "an id that differs for every token.",
         ),
         Mistake(
+            "edited-beyond-the-last",
+            _found(edit=lambda tokens, vocab_size: tokens + 1),
+            "Where a token is the last id, one more is no id at all, and f stops with an error. Go round, as a clock "
+            "does: the remainder `% vocab_size` makes an id of each sum.",
+        ),
+        Mistake(
             "one-answer-for-all",
             _found(table=lambda found: found.all()),
             "One answer for the whole table is not enough to see *where* something is cut off. Return the table.",

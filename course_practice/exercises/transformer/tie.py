@@ -1,5 +1,7 @@
 """Exercise: tie the three matrices."""
 
+from typing import NamedTuple
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -41,6 +43,16 @@ def an_output_without_a_matrix(model):
     return model
 
 
+class _Sizes(NamedTuple):
+    """How large the model of a case is; the model itself is made anew for every run."""
+
+    vocab_size: int
+    d_model: int
+
+    def __repr__(self):
+        return f"<a model with {self.vocab_size} words and {self.d_model} features>"
+
+
 class _Words(nn.Module):
     """Two embeddings and an output layer with the same numbers in all three matrices."""
 
@@ -59,7 +71,7 @@ class _Words(nn.Module):
 @torch.no_grad()
 def _tied_and_changed(obj, given):
     """The trained numbers, and the logits after each parameter was changed; then again with other weights loaded."""
-    vocab_size, d_model = given.args
+    vocab_size, d_model = given.args[0]
     model = obj(_Words(vocab_size, d_model))
     if model is None:
         return None
@@ -130,9 +142,9 @@ EXERCISE = Exercise(
     reference=tie,
     call=_tied_and_changed,
     cases=lambda: [
-        case(5, 3, about="five words"),
-        case(7, 2, about="seven words"),
-        case(5, 5, about="as many features as words"),
+        case(_Sizes(5, 3), about="five words"),
+        case(_Sizes(7, 2), about="seven words"),
+        case(_Sizes(5, 5), about="as many features as words"),
     ],
     mistakes=(
         Mistake(

@@ -211,7 +211,8 @@ def _one_group_a_sentence(pairs):
 EXERCISE = Exercise(
     title="A dictionary from gold links",
     task="From pairs (source words, target words, links (source position, target position)), return a dictionary: for "
-    "every source word the group of target words, in the target's order, that it is linked to most often.",
+    "every source word the group of target words, in the target's order, that it is linked to most often. An "
+    "occurrence without a link may count as an empty group or not at all.",
     reference=dictionary,
     call=_as_lines,
     cases=lambda: [

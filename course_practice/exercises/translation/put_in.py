@@ -324,8 +324,9 @@ EXERCISE = Exercise(
         Mistake(
             "changes-nothing",
             _changes_nothing,
-            "Inside the block the machine has its own parts. `setattr(module, name, part)` replaces one: the module is "
-            "all that stands before the *last* dot of the place, and the part has to be there at the `yield`.",
+            "Inside the block the machine has its own parts. `setattr(module, name, part)` replaces one, and the part "
+            "has to be there at the `yield`. The module is all that stands before the *last* dot of the place: "
+            "`importlib.import_module` gives it, while `__import__('a.b')` gives a.",
         ),
         Mistake(
             "parts-called",

@@ -2,5 +2,6 @@
 
 from course_practice.quizzes.engine.model import Option, Question
 from course_practice.quizzes.engine.page import Quiz
+from course_practice.quizzes.engine.text import read
 
-__all__ = ["Option", "Question", "Quiz"]
+__all__ = ["Option", "Question", "Quiz", "read"]

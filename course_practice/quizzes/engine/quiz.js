@@ -6,7 +6,7 @@ const make = (name, attributes, ...children) => {
   return element;
 };
 const KEY = "transformer-course-missed";
-const missed = () => { try { return JSON.parse(localStorage.getItem(KEY)) || {}; } catch { return {}; } };
+const missed = () => { try { return { ...JSON.parse(localStorage.getItem(KEY)) }; } catch { return {}; } };
 const remember = (id, right) => {
   try {
     const all = missed();

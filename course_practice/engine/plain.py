@@ -1,0 +1,118 @@
+"""The one place that looks at what a learner's code gives back: everything behind it sees ordinary values alone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from course_practice.engine.clock import Limit, OutOfTime, in_time
+
+MOST_NUMBERS = 2**18  # in lists: no exercise asks for nearly as many
+MOMENT = 1.0  # seconds for an object to say what it is
+_DTYPES = {
+    *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+    *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128),
+}
+_ATOMS = {type(None), type(...), bool, int, float, complex, str, Fraction}
+_BARE = {int: int.__int__, float: float.__float__, str: str.__str__}  # of an object of a class that is made of these
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """What no exercise asks for, in the words in which it is shown."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def plain(value: Any) -> Any:
+    """An answer as ordinary tensors, arrays, numbers, and texts, in lists and tuples; all else is `Foreign`.
+
+    Only its type says what a value is: its own methods may do anything. What they say is asked for a moment.
+
+    >>> plain([1, torch.ones(2, requires_grad=True)])
+    [1, tensor([1., 1.])]
+    >>> plain((torch.ones(2).to(torch.float8_e4m3fn), {"a": 1}))
+    (a tensor of torch.float8_e4m3fn, {'a': 1})
+    """
+    moment = Limit(MOMENT)
+    try:
+        if _room_after(value, MOST_NUMBERS) >= 0:
+            return _plain(value, moment)
+    except (KeyboardInterrupt, MemoryError, OutOfTime):
+        raise
+    except BaseException:  # a list that holds itself, a tensor whose own class does what it likes
+        return Foreign(safe_text(repr, value, moment))
+    container = _container(value)
+    return Foreign(f"a {container.__name__} of {container.__len__(value):,} items, too long to be shown")
+
+
+def safe_text(form: Callable[[Any], str], value: Any, limit: Limit | None = None) -> str:
+    """`str` or `repr` of a value of the learner's, or its type's name where even that raises, or does not end."""
+    limit = limit or Limit(MOMENT)
+    try:
+        if not limit.is_over:
+            return str.__str__(in_time(limit, form, value))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if isinstance(error, OutOfTime) and not limit.is_over:  # the time of the whole call
+            raise
+    return f"a {type(value).__name__}"
+
+
+def _container(value: Any) -> type | None:
+    """Is it a list, or a tuple? Their own methods count its items, whatever its class makes of `len` and `for`."""
+    return next((base for base in (list, tuple) if issubclass(type(value), base)), None)
+
+
+def _room_after(value: Any, room: int) -> int:
+    container = _container(value)
+    for part in container.__iter__(value) if container else ():
+        room = _room_after(part, room - 1)
+        if room < 0:
+            break
+    return room
+
+
+def _plain(value: Any, moment: Limit) -> Any:
+    kind = type(value)
+    if kind in _ATOMS or kind is Foreign:
+        return value
+    if issubclass(kind, Tensor):
+        return _plain_tensor(value, moment)
+    if issubclass(kind, np.ndarray | np.generic) and value.dtype.kind in "biufc":
+        return value if kind.__module__ == "numpy" else np.array(value)
+    if container := _container(value):
+        return container(_plain(part, moment) for part in container.__iter__(value))
+    bare = next((bare for base, bare in _BARE.items() if issubclass(kind, base)), None)
+    return Foreign(safe_text(repr, value, moment)) if bare is None else bare(value)
+
+
+def _plain_tensor(value: Tensor, moment: Limit) -> Tensor | Foreign:
+    if type(value) in (Tensor, torch.nn.Parameter, torch.nn.Buffer):
+        return _described(value, "a tensor")
+    with torch._C.DisableTorchFunctionSubclass():
+        name = f"a tensor of the class {type(value).__name__}"
+        try:
+            return in_time(moment, _described, value, name)
+        except OutOfTime:
+            return Foreign(name)
+
+
+def _described(value: Tensor, name: str) -> Tensor | Foreign:
+    try:
+        if value.dtype not in _DTYPES or value.is_quantized or value.is_nested:
+            return Foreign(f"{name} of {value.dtype}{', nested' * value.is_nested}")
+        if value.is_meta:
+            return Foreign(f"{name} without numbers (device='meta')")
+        bare = Tensor.as_subclass(value, Tensor).detach().cpu().to_dense()
+        return bare if type(bare) is Tensor else Foreign(name)
+    except Exception:
+        return Foreign(name)

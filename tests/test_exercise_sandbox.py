@@ -1,0 +1,494 @@
+"""Code under a limit: no clock harms the kernel, nothing stays behind, and no answer makes the check itself raise."""
+
+import builtins
+import copy
+import gc
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from test_exercise_engine import double, endless, exercise, judge
+
+from course_practice.engine import check_exercise, clock, plain, progress
+from course_practice.engine.clock import Limit, OutOfTime, in_time
+from course_practice.engine.sandbox import run_safely
+from course_practice.exercises import check
+
+__all__ = ["check_exercise", "exercise"]  # a process of its own imports them from here
+
+UNIX = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no alarms on Windows")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_COURSE_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def spin(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+# Imports
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package whose import does `work` between its two parts, and is forgotten after the test."""
+
+    def write(work):
+        folder = tmp_path / "late_package"
+        folder.mkdir()
+        lines = ["import late_package.core", textwrap.dedent(work), "DONE = late_package.core.HALF"]
+        (folder / "__init__.py").write_text("\n".join(lines))
+        (folder / "core.py").write_text("HALF = 2\n")
+        monkeypatch.syspath_prepend(tmp_path)
+
+    yield write
+    for name in [name for name in sys.modules if name.startswith("late_package")]:
+        del sys.modules[name]
+
+
+def uses_it(x):
+    import late_package
+
+    return x * late_package.core.HALF
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_an_import_is_let_finish(package, threads):
+    package("import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end:\n    pass")
+    if threads:
+        thread = threading.Thread(target=judge, args=(uses_it,), kwargs={"time_limit": 0.2})
+        thread.start(), thread.join()
+    else:
+        judge(uses_it, time_limit=0.2)
+    assert sys.modules["late_package"].DONE == 2
+    assert judge(uses_it).passed
+
+
+FIRST_TIME = """
+    from pathlib import Path
+    begun = Path(__file__).with_name("begun")
+    if not begun.exists():
+        begun.touch()
+        {}
+"""
+
+
+@pytest.mark.parametrize("work", ["while True: pass", "raise MemoryError", "(f := lambda: f())()"])
+def test_a_half_imported_package_is_forgotten(package, work, monkeypatch):
+    monkeypatch.setattr(clock, "IMPORT", 0.2)
+    package(FIRST_TIME.format(work))
+    assert not judge(uses_it, time_limit=0.2).passed
+    assert judge(uses_it).passed
+
+
+WRONG_ANSWERS_OF_MASKS = """
+    import random, sys
+    from types import ModuleType
+    import torch
+    from tests.repairs import run_cell
+    from tests.test_exercises_answers import ANSWERS
+    from course_practice.exercises import check
+    torch.set_num_threads(1)
+    notebook = sys.modules["notebook"] = ModuleType("notebook")
+    from torch.nn import functional as F
+    vars(notebook).update(torch=torch, F=F)
+    wrong = [one for one in ANSWERS if one.kind == "Wrong" and one.exercise == "masks.for_pytorch"]
+    random.Random(int(sys.argv[1])).shuffle(wrong)
+    for answer in wrong[:2]:
+        check(answer.exercise, run_cell(notebook, answer.code))
+    right = '''def right(real, order):
+        both = real[:, None, None, :] & order
+        return tuple(torch.zeros(m.shape).masked_fill(~m, -torch.inf) for m in (real, order, both))'''
+    result = check("masks.for_pytorch", run_cell(notebook, right))
+    assert result.passed, str(result)
+"""
+
+
+@pytest.mark.parametrize("order", [0, 3])
+def test_a_right_answer_passes_after_wrong_ones_in_a_fresh_kernel(order):
+    """PyTorch imports sympy when it first looks at masks, and that may be in the middle of a search."""
+    root = os.path.dirname(os.path.dirname(__file__))
+    command = [sys.executable, "-c", textwrap.dedent(WRONG_ANSWERS_OF_MASKS), str(order)]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+# The processor's seconds
+
+
+def test_a_busy_machine_makes_no_answer_too_slow(monkeypatch):
+    """It has a fifth of the processor: of the three seconds on the wall, six tenths of a second are its own."""
+    monkeypatch.setattr(clock, "monotonic", lambda: 5 * time.process_time())
+
+    def answer(x):
+        spin(0.2)
+        return 2 * x
+
+    assert judge(answer, time_limit=1.5).passed
+
+
+def test_code_that_sleeps_has_a_limit_on_the_wall():
+    begun = time.monotonic()
+    with pytest.raises(OutOfTime):
+        in_time(Limit(0.1), lambda: time.sleep(60))
+    assert time.monotonic() - begun < 20
+
+
+@UNIX
+@pytest.mark.parametrize(
+    "hinder",
+    [
+        lambda: signal.setitimer(signal.ITIMER_REAL, 0),
+        lambda: signal.signal(signal.SIGALRM, signal.SIG_IGN),
+        lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM}),
+    ],
+    ids=["timer off", "ignored", "blocked"],
+)
+def test_a_loop_that_switches_alarms_off_is_stopped(hinder):
+    def answer(x):
+        hinder()
+        while True:
+            pass
+
+    assert judge(answer, time_limit=0.2).diagnosis == "too-slow"
+    assert judge(endless, time_limit=0.2).diagnosis == "too-slow"
+
+
+@pytest.mark.parametrize("limit", [float("inf"), float("nan"), 1e10, "3", 0, -1.0, True, None])
+def test_a_time_limit_that_is_none_is_refused(limit):
+    with pytest.raises(ValueError, match=r"expected time_limit in seconds, above 0 and at most 86,400, got"):
+        judge(double, time_limit=limit)
+    assert not progress.progress_file().exists()
+
+
+# What a learner's code leaves behind
+
+
+def _reads():
+    return {
+        "threads": torch.get_num_threads(),
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+        "dtype": torch.get_default_dtype(),
+        "device": torch.get_default_device(),
+        "gradients": torch.is_grad_enabled(),
+        "anomaly": torch.is_anomaly_enabled(),
+        "recursion": sys.getrecursionlimit(),
+        "garbage": gc.isenabled(),
+        "trace": sys.gettrace(),
+        "profile": sys.getprofile(),
+        "warnings": list(warnings.filters),
+        "folder": os.getcwd(),
+        "interrupt": signal.getsignal(signal.SIGINT),
+        "alarm": signal.getsignal(getattr(signal, "SIGALRM", signal.SIGINT)),
+        "timer": signal.getitimer(signal.ITIMER_REAL) if hasattr(signal, "getitimer") else None,
+        "environment": dict(os.environ),
+        "random": (torch.get_rng_state().tolist(), random.getstate(), np.random.get_state()[1].tolist()),
+        "printing": (sys.stdout, sys.stderr),
+        "patched": [vars(owner).get(name) for owner, name in PATCHED],
+        "modules": sys.modules.get("torch"),
+    }
+
+
+PATCHED = [
+    *[(builtins, name) for name in ("len", "isinstance", "next", "print", "all", "max", "sorted", "super")],
+    *[(copy, "deepcopy"), (json, "dump"), (json, "dumps"), (time, "monotonic"), (os, "getpid"), (os, "environ")],
+    *[(sys, "modules"), (sys, "stdout"), (signal, "signal"), (threading, "Thread"), (warnings, "filters")],
+    *[(torch, "allclose"), (torch, "tensor"), (torch.Tensor, "double"), (torch.nn.Module, "__call__")],
+]
+
+
+def _patches(owner, name):
+    return lambda: setattr(owner, name, lambda *args, **kwargs: None)
+
+
+LEAVES = {
+    "threads": lambda: torch.set_num_threads(2),
+    "deterministic": lambda: torch.use_deterministic_algorithms(True),
+    "dtype": lambda: torch.set_default_dtype(torch.float64),
+    "device": lambda: torch.set_default_device("meta"),
+    "gradients": lambda: torch.set_grad_enabled(False),
+    "anomaly": lambda: torch.autograd.set_detect_anomaly(True),
+    "recursion": lambda: sys.setrecursionlimit(50_000),
+    "hardly any recursion": lambda: sys.setrecursionlimit(len(__import__("inspect").stack()) + 9),
+    "garbage": gc.disable,
+    "trace": lambda: sys.settrace(lambda *args: 1 / 0),
+    "profile": lambda: sys.setprofile(lambda *args: 1 / 0),
+    "warnings": lambda: warnings.simplefilter("error"),
+    "folder": lambda: os.chdir("/"),
+    "interrupt": lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    "environment": os.environ.clear,
+    "random": lambda: (torch.manual_seed(3), random.seed(3), np.random.seed(3)),
+    "printing": lambda: (sys.stdout.close(), sys.stderr.close()),
+    "no printing": lambda: (delattr(sys, "stdout"), setattr(sys, "stderr", None)),
+    "torch": lambda: sys.modules.pop("torch"),
+    "all modules": sys.modules.clear,
+    **{f"{owner.__name__}.{name}": _patches(owner, name) for owner, name in PATCHED},
+}
+if hasattr(signal, "setitimer"):
+    LEAVES["alarm"] = lambda: signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    LEAVES["timer"] = lambda: signal.alarm(100)
+
+
+@pytest.mark.parametrize("leaves", LEAVES.values(), ids=LEAVES.keys())
+def test_nothing_stays_behind(leaves):
+    def answer(x):
+        y = 3 * x
+        leaves()
+        return y
+
+    judge(partial(lambda x: x))  # loads what is loaded at the first wrong answer
+    before = _reads()
+    result = judge(partial(answer))  # without source, so without a repair
+    after = _reads()
+    assert not result.passed
+    assert {name: after[name] == before[name] for name in after} == dict.fromkeys(after, True)
+    assert judge(lambda x: x + x).passed
+
+
+@UNIX
+@pytest.mark.parametrize("then", ["pass", "raise SystemExit", "while True: pass"])
+def test_a_process_that_is_forked_off_never_comes_back(then, tmp_path):
+    """In a process of its own: the children of this one are pytest's."""
+    program = f"""
+        import os
+        from tests.test_exercise_sandbox import exercise, check_exercise
+
+        def answer(x):
+            if os.fork() == 0:
+                {then}
+            return 2 * x
+
+        result = check_exercise(exercise(), answer, time_limit=2.0)
+        print("came back", result.passed, flush=True)
+        while True:
+            try:
+                os.wait()
+            except ChildProcessError:
+                break
+    """
+    environment = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    root = os.path.dirname(os.path.dirname(__file__))
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines() == ["came back True"], done.stderr
+
+
+# Whatever is answered
+
+
+class RaisingTensor(torch.Tensor):
+    """A tensor that answers no question about itself."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        raise RuntimeError("evil")
+
+
+class Impostor:
+    """Says that it is a tensor."""
+
+    __class__ = torch.Tensor
+
+
+class LoopsWhenShown:
+    """Its text never ends."""
+
+    def __repr__(self):
+        while True:
+            pass
+
+    __str__ = __repr__
+
+
+class EndlessList(list):
+    """Its items never come, and it has as many as one likes."""
+
+    def __iter__(self):
+        while True:
+            pass
+
+    def __len__(self):
+        return 3
+
+
+class LoopsWhenCompared:
+    """It is never done with comparing."""
+
+    def __eq__(self, other):
+        while True:
+            pass
+
+    __hash__ = None
+
+
+class LoopingError(Exception):
+    """Its words never end."""
+
+    def __str__(self):
+        while True:
+            pass
+
+
+class RaisingRuntimeError(RuntimeError):
+    """It has no words."""
+
+    def __str__(self):
+        raise SystemExit
+
+
+def _fails(error):
+    raise error
+
+
+STRANGE = {
+    "float8": lambda x: x.to(torch.float8_e4m3fn),
+    "quantized": lambda x: torch.quantize_per_tensor(x.float(), 0.1, 0, torch.qint8),
+    "nested": lambda x: torch.nested.nested_tensor([x.flatten(), x.flatten()[:1]]),
+    "bits8": lambda x: x.to(torch.uint8).view(torch.bits8),
+    "meta": lambda x: x.to("meta"),
+    "complex": lambda x: x.to(torch.complex64),
+    "raising tensor": lambda x: torch.ones(2).as_subclass(RaisingTensor),
+    "impostor": lambda x: Impostor(),
+    "loops when shown": lambda x: LoopsWhenShown(),
+    "endless list": lambda x: EndlessList([1, 2, 3]),
+    "list of strange things": lambda x: [LoopsWhenShown(), Impostor()],
+    "pair of strange things": lambda x: (x.to(torch.float8_e4m3fn), LoopsWhenCompared()),
+    "loops when compared": lambda x: LoopsWhenCompared(),
+    "looping error": lambda x: _fails(LoopingError()),
+    "raising error": lambda x: _fails(RaisingRuntimeError()),
+    "error made of what loops": lambda x: _fails(RuntimeError(LoopsWhenShown())),
+    "everything": lambda x: torch.ones(1).expand(10**11),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # PyTorch's, about its prototypes
+@pytest.mark.parametrize("strange", STRANGE.values(), ids=STRANGE.keys())
+def test_no_answer_makes_the_check_raise(strange, monkeypatch):
+    monkeypatch.setattr(plain, "MOMENT", 0.05)
+    answers = {
+        "masks.causal": lambda n: strange(torch.ones(n, n).tril()),
+        "masks.softmax": lambda scores, mask: strange(scores),
+        "multi_head.split_heads": lambda x, n_heads: strange(x),
+        "attention.scaled_dot_product": lambda q, k, v, mask=None: (strange(v), strange(q)),
+        "bpe.merge": lambda *given: strange(torch.ones(2, 2)),
+    }
+    assert not judge(partial(strange)).passed
+    for name, answer in answers.items():  # without source, so without a repair
+        assert not check(name, partial(answer), time_limit=0.5).passed
+
+
+def test_a_time_limit_that_ends_while_an_answer_is_looked_at_is_told_as_such():
+    """A list of many numbers takes a while: it must not be taken for something strange."""
+    many = [[0.0] * 500] * 500
+    for _ in range(8):
+        outcome = run_safely(lambda: (spin(0.1), many)[1], (), {}, Limit(0.1))
+        assert outcome.out_of_time or outcome.value == many
+
+
+def test_an_unusual_type_is_told_with_what_was_expected():
+    result = check("masks.causal", lambda n: torch.ones(n, n).tril().to(torch.float8_e4m3fn))
+    assert "Expected a tensor of booleans of shape (1, 1), got a tensor of torch.float8_e4m3fn." in result.message
+
+
+def test_a_harmless_class_of_tensors_is_as_good_as_a_tensor():
+    assert judge(lambda x: (2 * x).as_subclass(type("Named", (torch.Tensor,), {}))).passed
+
+
+def test_an_input_that_is_filled_with_what_never_ends_is_looked_at_for_a_moment():
+    outcome = run_safely(lambda x: x.__setitem__(0, LoopsWhenCompared()), ([1],), {}, Limit(5.0))
+    assert outcome.changed == ("0",)
+
+
+def test_a_harmful_object_in_place_of_the_function_is_refused(monkeypatch):
+    monkeypatch.setattr(plain, "MOMENT", 0.1)
+    for strange in (LoopsWhenShown(), EndlessList(), Impostor(), torch.ones(2).as_subclass(RaisingTensor)):
+        assert judge(strange).diagnosis == "not-a-function"
+
+
+# Progress and kept sources
+
+
+ENTRY = '{"toy.double": {"attempts": 2, "passed": true, "diagnoses": {}%s}}'
+
+
+def folder_of_progress():
+    folder = progress.progress_file().parent
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def test_every_damaged_file_is_set_aside_under_a_name_of_its_own():
+    folder = folder_of_progress()
+    for content in ("first", "second", "third"):
+        progress.progress_file().write_text(content)
+        assert progress.load() == {}
+    kept = [(folder / f"progress.damaged{number}.json").read_text() for number in ("", 2, 3)]
+    assert kept == ["first", "second", "third"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[" * 100_000,
+        '{"toy.double": ' * 990 + "1" + "}" * 990,
+        "1" * 5_000,
+        ENTRY % (', "mood": ' + "1" * 5_000),
+        ENTRY % r', "mood": "\ud800"',
+        ENTRY.replace("2", "9" * 4_300) % "",
+        ENTRY.replace("2", "-1") % "",
+    ],
+    ids=["brackets", "deep", "digits", "digits inside", "half a character", "many attempts", "fewer than none"],
+)
+def test_progress_of_any_shape_is_set_aside(content):
+    folder = folder_of_progress()
+    progress.progress_file().write_text(content)
+    assert judge(double).passed
+    assert progress.load()["toy.double"]["attempts"] == 1
+    assert (folder / "progress.damaged.json").read_text() == content
+
+
+def test_progress_that_notepad_has_saved_is_read(capsys):
+    folder_of_progress()
+    progress.progress_file().write_text(ENTRY % "", encoding="utf-8-sig")
+    judge(double)
+    assert progress.load()["toy.double"]["attempts"] == 3
+    assert capsys.readouterr().out == ""
+
+
+@UNIX
+@pytest.mark.parametrize("content", [ENTRY % "", "damaged"])
+def test_progress_that_is_a_link_stays_one(content, tmp_path):
+    folder_of_progress()
+    (tmp_path / "synced").mkdir()
+    target = tmp_path / "synced" / "mine.json"
+    target.write_text(content)
+    progress.progress_file().symlink_to(target)
+    judge(double)
+    assert progress.progress_file().is_symlink()
+    assert json.loads(target.read_text())["toy.double"]["attempts"] == (1 if content == "damaged" else 3)
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [("while True: pass", TimeoutError), ("raise SystemExit", RuntimeError), ("1 / 0", ZeroDivisionError)],
+)
+def test_kept_source_that_does_not_end_well_is_an_error(source, error, monkeypatch):
+    monkeypatch.setattr(progress, "TIME_LIMIT", 0.2)
+    with pytest.raises(error):
+        progress.rebuild(source)
