@@ -27,6 +27,7 @@ from course_practice.exercises.inputs import randn
 from course_practice.repair import Budget, nearest_repair
 from course_practice.repair.code import code_of
 from course_practice.repair.fresh import fresh_cases
+from course_practice.repair.safety import holds_itself
 
 SUBJECTS = ("seq2seq", "attention", "self_attention", "multi_head", "masks")  # all of them would take minutes
 
@@ -780,6 +781,38 @@ def test_code_that_may_do_harm_is_not_tried_in_variants(notebook, call):
     assert code_of(notebook(f"def answer(n):\n    if n > 100:\n        {call}\n    return n + 1")) is None
     assert code_of(notebook("def answer(n):\n    import os\n    return n")) is None
     assert code_of(notebook("def answer(n):\n    from subprocess import run\n    return n")) is None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "rows.append(rows)",
+        "row = [rows]\nrows.append(row)",
+        "for row in rows:\n    row.append(rows)",
+        "rows[0] = rows",
+        "other = rows\nrows.insert(0, [other])",
+    ],
+)
+def test_a_list_that_comes_to_hold_itself_is_not_run(source):
+    """`torch.tensor` of it would end Python."""
+    assert holds_itself([ast.parse(source)])
+    assert not holds_itself([ast.parse("rows = []\nfor row in given:\n    rows.append(row)\nrows[0] = [len(rows)]")])
+
+
+def test_a_pad_that_is_put_once_is_searched_without_harm(notebook):
+    """Among the variants of this is `rows.append(rows)`."""
+    answer = notebook("""
+        def my_pad(sequences, pad_id=0):
+            longest = max(map(len, sequences))
+            rows = []
+            for sequence in sequences:
+                row = list(sequence)
+                if len(row) < longest:
+                    row.append(pad_id)
+                rows.append(row)
+            return torch.tensor(rows)
+    """)
+    assert not check_exercise(without_mistakes("batching.pad"), answer).passed
 
 
 def test_a_file_is_touched_by_the_check_alone(toy, notebook, tmp_path):

@@ -27,7 +27,8 @@ One search, from wrong code to sentence. A learner's softmax divides by the sums
 ...     exps = x.exp()
 ...     return exps / exps.sum(dim=-1, keepdim=True)
 >>> exercise = Exercise(
-...     "Softmax", "", softmax, lambda: [case(randn(2, 3)), case(randn(3, 3))], (), ("", "", ""), (), 1, 1)
+...     title="Softmax", task="", reference=softmax, cases=lambda: [case(randn(2, 3)), case(randn(3, 3))],
+...     mistakes=(), hints=("", "", ""), alternatives=(), difficulty=1, minutes=1)
 >>> cases = list(exercise.cases())
 >>> found = nearest_repair(exercise, shares, cases, expected=[softmax(*each.args) for each in cases], wrong=[0, 1])
 >>> print(found.sentence)

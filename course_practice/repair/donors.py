@@ -4,6 +4,7 @@ import ast
 import builtins
 import copy
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
@@ -29,17 +30,18 @@ class Reference:
         self.runs: list[Found] = []
         self.answers: list[Any] = []  # to the first of the cases
         tree, of = tree_of(reference), inspect.unwrap(reference)
-        methods = (
-            [method for method in vars(of).values() if inspect.isfunction(method)] if isinstance(of, type) else [of]
-        )
-        self.tree = tree if methods and isinstance(tree, ast.FunctionDef | ast.ClassDef) else None
+        self.tree = tree if isinstance(tree, ast.FunctionDef | ast.ClassDef) else None
         if self.tree is None:
             return
-        self.globals = getattr(methods[0], "__globals__", {})
+        self.globals = vars(sys.modules[of.__module__])
         self.tree.decorator_list = []
         recording = Recording([self.tree])
         scope = {**self.globals, **recording.names}
-        exec(recording.code, scope)
+        try:
+            exec(recording.code, scope)
+        except Exception:  # it stands in a function whose names it needs
+            self.tree = None
+            return
         answers = []
         for number in numbers:
             recording.found = {}

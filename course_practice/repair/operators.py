@@ -59,7 +59,7 @@ _ALIKE = (
     "range reversed enumerate list",
     "clone detach contiguous",
     "values indices",
-    "masked_fill masked_fill_ masked_scatter where",
+    "masked_fill masked_fill_",
     "min tiny max eps",
     "keys values items",
     "zip product",

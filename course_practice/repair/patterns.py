@@ -163,7 +163,7 @@ PATTERNS = (
 MORE_PATTERNS = (
     # a step too much
     Pattern("too-much", 2.0, "X.f(*A, **K)", "X", NEEDED),
-    Pattern("too-much", 2.1, "F(*A, X, *B, **K)", "X", NEEDED),
+    Pattern("too-much", 2.1, "X(*A, Y, *B, **K)", "Y", NEEDED),
     Pattern("too-much", 2.1, "X(*A, Y, *B, **K)", "X(*A, *B, **K)", ARGUMENTS),
     Pattern("too-much", 2.0, "X(*A, **K, _1=Y, **L)", "X(*A, **K, **L)", ARGUMENTS),
     Pattern("too-much", 2.0, "X.T; X.mT; X.f", "X", NEEDED, "no function"),

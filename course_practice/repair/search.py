@@ -28,7 +28,8 @@ STEP = 60  # and with so many of those at a time
 SHARES = (1.0, 1.0, 0.6)  # of the budget that is spent after trying the likely edits, the others, and new code
 SIMPLE = 3.5  # the cost of edits that say something by themselves, even when more is to be done
 LOOKED_AT = 4  # wrong cases whose values are compared with the reference's
-STEPS = 80  # expressions in a run: so many take half of the time of a usual run, and compiling takes the rest
+BUILT = 3  # times the work of a function: a class is built, and given its weights
+STEPS = 200  # expressions in a run: so many take half of the time of a usual run, and compiling takes the rest
 PREFERRED, ERROR_LINE, HELPER = -1.5, -0.8, 0.3  # what an edit costs more in such a line
 
 
@@ -218,7 +219,7 @@ class Search:
             outcome = variants.run(recording.code, number, **recording.names)
             runs.append(recording.found)
             if number == self.first:
-                variants.price = 0.5 + recording.steps / STEPS
+                variants.price = (0.5 + recording.steps / STEPS) * (BUILT if isinstance(trees[-1], ast.ClassDef) else 1)
                 self.error = outcome.error
         if self.error is not None:
             line = learner_line(self.error, VARIANT)

@@ -20,11 +20,12 @@ from torch import Tensor
 
 from course_practice.engine.compare import as_tensor
 from course_practice.engine.sandbox import Outcome
-from course_practice.repair.edits import Edit, applied, statements
+from course_practice.repair.edits import Edit, applied, name_of, statements
 from course_practice.repair.observed import Found, Recording, is_empty, same_numbers
 from course_practice.repair.variants import Variants
 
 _REPLACING = {"missing", "other-piece", "order", "name", "argument"}  # what can put itself in the place of the rest
+_CHANGING = {"masked_fill", "masked_fill_", "where", "min", "max", "minimum", "maximum"}
 _BRANCHES = ast.If | ast.While | ast.IfExp
 
 
@@ -73,7 +74,7 @@ class Soundness:
             yield "constant"
         if not self.has_empty and any(map(is_empty, now)) and not any(map(is_empty, was)):
             yield "empty"
-        if _idle(node, after) and not _idle(node, self.before):
+        if _changes_numbers(node) and _idle(node, after) and not _idle(node, self.before):
             yield "idle"
 
     def _flaw_of(self, edits: tuple[Edit, ...], after: list[Found]) -> str:
@@ -127,7 +128,8 @@ class Soundness:
         """Variables that are computed, and parameters; `batch, n = x.shape` only names what is there anyway."""
         assigned = [node.targets[0] for node in self._nodes() if isinstance(node, ast.Assign)]
         tree = self.code.parts[-1].tree
-        parameters = tree.args.args if isinstance(tree, ast.FunctionDef) else []
+        given = len(self.variants.exercise.all_parameters)  # more of the learner's own are nobody's
+        parameters = tree.args.args[:given] if isinstance(tree, ast.FunctionDef) else []
         return {node.id for node in assigned if isinstance(node, ast.Name)} | {arg.arg for arg in parameters}
 
     def _decides(self, node: ast.AST) -> bool:
@@ -190,6 +192,11 @@ def _rounds(loop: ast.For | ast.While, runs: list[Found]) -> int:
     """How often a loop goes round at most, as far as values are kept."""
     nodes = {id(node) for node in ast.walk(loop.body[0])}
     return max((len(found[node].values) for found in runs for node in nodes & found.keys()), default=0)
+
+
+def _changes_numbers(node: ast.AST) -> bool:
+    """Is this a step that is there to change numbers? `clamp`, `nan_to_num`, or `expand` may have nothing to do."""
+    return isinstance(node, ast.BinOp) or (isinstance(node, ast.Call) and name_of(node) in _CHANGING)
 
 
 def _idle(node: ast.AST, runs: list[Found], chance: bool = True) -> bool:

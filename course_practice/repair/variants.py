@@ -15,6 +15,7 @@ from course_practice.engine.model import Case, Exercise
 from course_practice.engine.sandbox import Outcome, call_in_time, same_value
 from course_practice.repair.code import VARIANT, Code
 from course_practice.repair.fresh import fresh_cases
+from course_practice.repair.safety import containers, holds_itself
 
 RIGHT, CHANGES_INPUT, WRONG_SHAPE, WRONG_TYPE, ERROR, LATE = 0.0, 0.05, 1.5, 2.5, 3.0, 4.0
 LATE_RUNS = 25  # what a variant that never ends takes of the budget
@@ -48,6 +49,10 @@ class Variants:
     price: float = 1.0  # of one run
     spent: float = 0.0
     tried: set[CodeType] = field(default_factory=set)
+    held: set[tuple[str, str]] = field(init=False)  # which names hold which others in the learner's own code
+
+    def __post_init__(self) -> None:
+        self.held = containers([part.tree for part in self.code.parts])
 
     def has_spent(self, share: float = 1.0) -> bool:
         """Is this share of the budget used up?"""
@@ -59,7 +64,8 @@ class Variants:
         if code is None or code in self.tried:
             return None
         self.tried.add(code)
-        return code
+        trees = [part.tree for part in self.code.parts]
+        return None if not containers(trees) <= self.held and holds_itself(trees) else code
 
     def rate(self, code: CodeType, number: int) -> float:
         """How far the answer to a case is from right: 0 right, below 1 wrong numbers, then shapes, then errors."""
