@@ -175,13 +175,7 @@ def _train_and_report(options: argparse.Namespace, quiet: bool) -> None:
 
 
 def too_large(options: argparse.Namespace) -> str:
-    """Why no memory of this machine holds the training, by arithmetic; nothing, where it may.
-
-    >>> options = parser().parse_args(["--d-model", "1000000", "--n-heads", "1"])
-    >>> fill_in(options)
-    >>> too_large(options).split(",")[1]
-    ' got one of 38004012000000 parameters'
-    """
+    """Why no memory of this machine holds the training, by arithmetic; nothing, where it may."""
     config = config_of(options, vocab_size=1)
     parameters = sum(shape.numel() for shape in shapes_of(config).values())
     needed, there = BYTES * parameters, memory_of(device_of_training())
