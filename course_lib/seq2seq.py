@@ -89,7 +89,11 @@ class AdditiveAttention(nn.Module):
 
 @dataclass(frozen=True)
 class Seq2SeqConfig:
-    """The shape of a `Seq2Seq`; `attention=False` leaves it one vector."""
+    """The shape of a `Seq2Seq`; `attention=False` leaves it one vector.
+
+    >>> Seq2SeqConfig(vocab_size=11).d_model
+    256
+    """
 
     vocab_size: int
     d_model: int = 256
