@@ -37,12 +37,6 @@ class TransformerConfig:
     max_len: int = 512
     tied: bool = True
 
-    def __post_init__(self):
-        sizes = self.vocab_size, self.d_model, self.d_ff, self.n_layers
-        if min(sizes) < 1:
-            expected = "expected sizes of at least 1"
-            raise ValueError(f"{expected}, got {self}: choose larger ones")
-
     @classmethod
     def base(cls, vocab_size: int = 37000) -> "TransformerConfig":
         """The paper's base model, with its English–German vocabulary."""
@@ -87,6 +81,9 @@ class Transformer(nn.Module):
     def __init__(self, config: TransformerConfig):
         super().__init__()
         self.config = c = config
+        if min(c.vocab_size, c.d_model, c.d_ff, c.n_layers) < 1:
+            expected = "expected sizes of at least 1"
+            raise ValueError(f"{expected}, got {c}: choose larger ones")
         self.src_embedding = make_embedding(c)
         self.tgt_embedding = self.src_embedding if c.tied else make_embedding(c)
         self.encoder = Encoder(c.n_layers, c.d_model, c.n_heads, c.d_ff, c.dropout, c.norm_first, c.activation)

@@ -251,7 +251,12 @@ def test_reordered_and_kept_beams_go_on_with_their_own_history():
 @pytest.mark.parametrize("size", [0, -1])
 def test_sizes_of_nothing_are_refused(name, size):
     with pytest.raises(ValueError, match=f"expected sizes of at least 1, got TransformerConfig.*{name}={size}.*choose"):
-        TransformerConfig(**{"vocab_size": 11, name: size})
+        Transformer(TransformerConfig(**{"vocab_size": 11, name: size}))
+
+
+def test_a_configuration_without_words_is_counted_all_the_same():
+    config = TransformerConfig(vocab_size=0)
+    assert parameter_count(dataclasses.replace(config, vocab_size=3)) == parameter_count(config) + 3 * config.d_model
 
 
 def test_sources_and_targets_of_other_numbers_are_refused():
