@@ -181,7 +181,7 @@ class LanguageModel(nn.Module):
         """The scores at `n` more tokens per row: their positions go on where the cache ends, `offset` further on."""
         past = state.real.shape[-1]
         real = torch.cat([state.real, (ids != self.config.pad_id).view(*state.real.shape[:2], ids.shape[1])], dim=-1)
-        newest = causal_mask(real.shape[-1], ids.device)[past:]
+        newest = causal_mask(real.shape[-1])[past:].to(ids.device)
         mask = real.flatten(0, 1)[:, None, None] & newest
         x = look_up(self.tokens, ids)
         if self.config.scaled:

@@ -104,7 +104,7 @@ class Transformer(nn.Module):
         src_mask: Bool[Tensor, "batch 1 1 src_len"],
     ) -> Float[Tensor, "batch tgt_len d_model"]:
         """The vectors from which `output` predicts the next words."""
-        tgt_mask = padding_mask(tgt_in) & causal_mask(tgt_in.shape[1], tgt_in.device)
+        tgt_mask = padding_mask(tgt_in) & causal_mask(tgt_in.shape[1]).to(tgt_in.device)
         return self.decoder(self.tgt_embedding(tgt_in), memory, tgt_mask, src_mask)
 
     def forward(
