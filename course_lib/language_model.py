@@ -57,8 +57,6 @@ class LanguageModelConfig:
             raise ValueError(
                 f"expected positions 'rotary', 'sinusoidal', or 'none', got {self.positions!r}: choose one of them"
             )
-        if min(self.vocab_size, self.d_model, self.d_ff, self.n_layers) < 1:
-            raise ValueError(f"expected sizes of at least 1, got {self}: choose larger ones")
 
     @property
     def head_width(self) -> int:
@@ -148,6 +146,8 @@ class LanguageModel(nn.Module):
     def __init__(self, config: LanguageModelConfig):
         super().__init__()
         self.config = config
+        if min(config.vocab_size, config.d_model, config.d_ff, config.n_layers) < 1:
+            raise ValueError(f"expected sizes of at least 1, got {config}: choose larger ones")
         self.tokens = nn.Embedding(config.vocab_size, config.d_model)
         nn.init.normal_(self.tokens.weight, std=config.d_model**-0.5)
         self.positions = SinusoidalPositions(config.d_model) if config.positions == "sinusoidal" else None
@@ -181,7 +181,7 @@ class LanguageModel(nn.Module):
         """The scores at `n` more tokens per row: their positions go on where the cache ends, `offset` further on."""
         past = state.real.shape[-1]
         real = torch.cat([state.real, (ids != self.config.pad_id).view(*state.real.shape[:2], ids.shape[1])], dim=-1)
-        newest = causal_mask(real.shape[-1], ids.device)[past:]
+        newest = causal_mask(real.shape[-1])[past:].to(ids.device)
         mask = real.flatten(0, 1)[:, None, None] & newest
         x = look_up(self.tokens, ids)
         if self.config.scaled:

@@ -21,7 +21,10 @@ def padding_mask(
     return (ids != pad_id)[:, None, None, :]
 
 
-def causal_mask(n: int, device: torch.device | str | None = None) -> Bool[Tensor, "n n"]:
+def causal_mask(
+    n: int,
+    device: torch.device | str | None = None,
+) -> Bool[Tensor, "n n"]:
     """True where query i (row) may attend to key j (column): j <= i.
 
     Source: Vaswani et al. 2017, section 3.2.3.

@@ -22,9 +22,8 @@ def split_heads(
             [4., 5.]])
     """
     if x.dim() != 3:
-        raise ValueError(
-            f"expected three axes (batch, seq_len, d_model), got {tuple(x.shape)}: x[None] is a batch of one sequence"
-        )
+        got = f"expected (batch, seq_len, d_model), got {tuple(x.shape)}"
+        raise ValueError(f"{got}: x[None] is a batch of one sequence")
     batch, seq_len, d_model = x.shape
     if n_heads < 1 or d_model % n_heads:
         raise ValueError(

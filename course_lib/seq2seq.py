@@ -96,11 +96,6 @@ class Seq2SeqConfig:
     attention: bool = True
     dropout: float = 0.1
 
-    def __post_init__(self):
-        if min(self.vocab_size, self.d_model) < 1:
-            expected = "expected sizes of at least 1"
-            raise ValueError(f"{expected}, got {self}: choose larger ones")
-
 
 @dataclass(frozen=True)
 class RecurrentState:
@@ -150,6 +145,9 @@ class Seq2Seq(nn.Module):
     def __init__(self, config: Seq2SeqConfig):
         super().__init__()
         self.config = config
+        if min(config.vocab_size, config.d_model) < 1:
+            expected = "expected sizes of at least 1"
+            raise ValueError(f"{expected}, got {config}: choose larger ones")
         d_model = config.d_model
         self.embedding = nn.Embedding(config.vocab_size, d_model)
         self.encoder = GRUEncoder(d_model)

@@ -37,12 +37,6 @@ class TransformerConfig:
     max_len: int = 512
     tied: bool = True
 
-    def __post_init__(self):
-        sizes = self.vocab_size, self.d_model, self.d_ff, self.n_layers
-        if min(sizes) < 1:
-            expected = "expected sizes of at least 1"
-            raise ValueError(f"{expected}, got {self}: choose larger ones")
-
     @classmethod
     def base(cls, vocab_size: int = 37000) -> "TransformerConfig":
         """The paper's base model, with its English–German vocabulary."""
@@ -87,6 +81,9 @@ class Transformer(nn.Module):
     def __init__(self, config: TransformerConfig):
         super().__init__()
         self.config = c = config
+        if min(c.vocab_size, c.d_model, c.d_ff, c.n_layers) < 1:
+            expected = "expected sizes of at least 1"
+            raise ValueError(f"{expected}, got {c}: choose larger ones")
         self.src_embedding = make_embedding(c)
         self.tgt_embedding = self.src_embedding if c.tied else make_embedding(c)
         self.encoder = Encoder(c.n_layers, c.d_model, c.n_heads, c.d_ff, c.dropout, c.norm_first, c.activation)
@@ -107,7 +104,7 @@ class Transformer(nn.Module):
         src_mask: Bool[Tensor, "batch 1 1 src_len"],
     ) -> Float[Tensor, "batch tgt_len d_model"]:
         """The vectors from which `output` predicts the next words."""
-        tgt_mask = padding_mask(tgt_in) & causal_mask(tgt_in.shape[1], tgt_in.device)
+        tgt_mask = padding_mask(tgt_in) & causal_mask(tgt_in.shape[1]).to(tgt_in.device)
         return self.decoder(self.tgt_embedding(tgt_in), memory, tgt_mask, src_mask)
 
     def forward(

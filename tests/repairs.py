@@ -3,17 +3,21 @@
     python -m tests.repairs                     with no mistake known
     python -m tests.repairs --named masks.      with the known mistakes, the exercises whose id has these letters
     python -m tests.repairs --told masks.       also the code, and what its author is told
+    python -m tests.repairs --slips 300         random slips in references: is the line found, and does the repair hold?
 
-A moment of CPU time is taken for a moment, so that the figures are those of an idle machine.
+Seconds are those of the processor.
 """
 
 import argparse
 import ast
 import collections
 import dataclasses
+import difflib
+import inspect
 import linecache
 import math
 import os
+import random
 import statistics
 import sys
 import tempfile
@@ -27,8 +31,14 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from course_practice.engine import Result, check_exercise
+from course_practice.engine import Exercise, Result, answers, check_exercise
+from course_practice.engine.clock import Limit
 from course_practice.exercises import registry
+from course_practice.repair import Repair, nearest_repair
+from course_practice.repair.code import code_of
+from course_practice.repair.edits import applied
+from course_practice.repair.fresh import fresh_cases
+from tests.mutants import bare, changed_lines, mutants
 from tests.test_exercises_answers import ANSWERS, Answer
 
 
@@ -56,14 +66,78 @@ def results(letters: str, named: bool) -> Iterator[tuple[Answer, Result, float]]
         yield answer, result, time.process_time() - begun
 
 
+def slips(count: int) -> Iterator[tuple[str, bool, str]]:
+    """Random slips in references: what changed, whether that line is proposed, and how the repair does elsewhere.
+
+    Elsewhere are inputs that the search has not seen: "holds", "fails", or nothing where there is none of both.
+    """
+    draw = random.Random(0)
+    functions = [each for each in registry().values() if not isinstance(each.reference, type) and bare(each.reference)]
+    module = sys.modules["notebook"] = ModuleType("notebook")
+    while count:
+        exercise = draw.choice(functions)
+        source = bare(exercise.reference)
+        changed = next(mutants(source, draw), source)
+        vars(module).clear()
+        vars(module).update(inspect.unwrap(exercise.reference).__globals__, __name__="notebook")
+        obj, cases = run_cell(module, changed), list(exercise.cases())
+        if code_of(obj) is None:  # it is never run in variants
+            continue
+        outcomes = []
+        for given in cases:
+            if not outcomes or not outcomes[-1].out_of_time:
+                outcomes.append(answers.run(exercise, obj, given, Limit(2.0)))
+        if outcomes[-1].out_of_time or any(isinstance(outcome.error, NameError) for outcome in outcomes):
+            continue
+        expected = [exercise.run(exercise.reference, given) for given in cases]
+        differs = [answers.difference_in(exercise, *pair) for pair in zip(expected, outcomes, strict=True)]
+        wrong = [number for number, difference in enumerate(differs) if difference]
+        if not wrong:
+            continue
+        count -= 1
+        found = nearest_repair(exercise, obj, cases, expected, wrong)
+        what = "; ".join(line for line in difflib.ndiff(source.splitlines(), changed.splitlines()) if line[0] in "+-")
+        located = found is not None and bool(set(found.lines) & changed_lines(source, changed))
+        whole = found is not None and found.right == found.cases
+        yield (
+            f"{exercise.id}: {what}\n    {found and found.hint}",
+            located,
+            _elsewhere(exercise, found) if whole else "",
+        )
+
+
+def _elsewhere(exercise: Exercise, found: Repair) -> str:
+    """How repaired code does on inputs that the search has not seen."""
+    with applied(*found.edits):
+        trees = [part.tree for part in found.parts]
+        repaired = run_cell(
+            sys.modules["notebook"], "\n\n".join(ast.unparse(ast.fix_missing_locations(t)) for t in trees)
+        )
+    unseen = fresh_cases(exercise, seeds=(31_000, 32_000, 33_000))
+    wrong = [
+        answers.difference_in(exercise, want, answers.run(exercise, repaired, given, Limit(5.0)))
+        for given, want in unseen
+    ]
+    return "fails" if any(wrong) else "holds" if unseen else ""
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("letters", nargs="?", default="")
     parser.add_argument("--named", action="store_true", help="with the known mistakes")
     parser.add_argument("--told", action="store_true", help="print code and message, too")
+    parser.add_argument("--slips", type=int, default=0, help="so many random slips in references")
     options = parser.parse_args()
     os.environ["TRANSFORMER_COURSE_HOME"] = tempfile.mkdtemp()
+    if options.slips:
+        lines, elsewhere = [], collections.Counter()
+        for what, located, holds in slips(options.slips):
+            print(f"{'line found' if located else 'NOT FOUND':10} {holds:6} {what}", flush=True)
+            lines.append(located)
+            elsewhere[holds] += 1
+        print(f"line found: {sum(lines)} of {len(lines)}; on other inputs: {dict(elsewhere)}")
+        return
     times, counts = [], collections.Counter()
     for answer, result, seconds in results(options.letters, options.named):
         known = result.diagnosis in {mistake.name for mistake in registry()[answer.exercise].mistakes}

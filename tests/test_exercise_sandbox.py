@@ -52,7 +52,7 @@ def package(tmp_path, monkeypatch):
     def write(work):
         folder = tmp_path / "late_package"
         folder.mkdir()
-        lines = ["from late_package import core", textwrap.dedent(work), "DONE = core.HALF"]
+        lines = ["import late_package.core", textwrap.dedent(work), "DONE = late_package.core.HALF"]
         (folder / "__init__.py").write_text("\n".join(lines))
         (folder / "core.py").write_text("HALF = 2\n")
         monkeypatch.syspath_prepend(tmp_path)
@@ -391,6 +391,14 @@ def test_no_answer_makes_the_check_raise(strange, monkeypatch):
     assert not judge(partial(strange)).passed
     for name, answer in answers.items():  # without source, so without a repair
         assert not check(name, partial(answer), time_limit=0.5).passed
+
+
+def test_a_time_limit_that_ends_while_an_answer_is_looked_at_is_told_as_such():
+    """A list of many numbers takes a while: it must not be taken for something strange."""
+    many = [[0.0] * 500] * 500
+    for _ in range(8):
+        outcome = run_safely(lambda: (spin(0.1), many)[1], (), {}, Limit(0.1))
+        assert outcome.out_of_time or outcome.value == many
 
 
 def test_an_unusual_type_is_told_with_what_was_expected():

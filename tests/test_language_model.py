@@ -235,7 +235,7 @@ def test_another_padding_id_or_none():
 @pytest.mark.parametrize("name", ["vocab_size", "d_model", "d_ff", "n_layers"])
 def test_sizes_of_nothing_are_refused(name):
     with pytest.raises(ValueError, match=f"expected sizes of at least 1, got LanguageModelConfig.*{name}=0.*choose"):
-        dataclasses.replace(SMALL, **{name: 0})
+        LanguageModel(dataclasses.replace(SMALL, **{name: 0}))
 
 
 def test_another_end():

@@ -303,7 +303,7 @@ def test_stored_question_is_what_its_script_measures(name, monkeypatch):
 @pytest.mark.parametrize("shape", [(5, 6), (2, 2, 5, 6), (6,)])
 def test_another_number_of_axes_is_refused(shape):
     x, attention = torch.zeros(shape), MultiHeadAttention(6, 3)
-    words = re.escape(f"expected three axes (batch, seq_len, d_model), got {shape}: x[None] is a batch of one sequence")
+    words = re.escape(f"expected (batch, seq_len, d_model), got {shape}: x[None] is a batch of one sequence")
     unchecked = inspect.unwrap(type(attention).forward), inspect.unwrap(split_heads)  # the shape checks would object
     for work in (lambda: unchecked[0](attention, x, x, x), lambda: unchecked[1](x, 3)):
         with mock.patch("course_lib.multi_head.split_heads", unchecked[1]), pytest.raises(ValueError, match=words):

@@ -172,4 +172,4 @@ def test_state_dict_round_trip():
 @pytest.mark.parametrize("name", ["vocab_size", "d_model"])
 def test_sizes_of_nothing_are_refused(name):
     with pytest.raises(ValueError, match=f"expected sizes of at least 1, got Seq2SeqConfig.*{name}=0.*choose"):
-        Seq2SeqConfig(**{"vocab_size": 11, name: 0})
+        Seq2Seq(Seq2SeqConfig(**{"vocab_size": 11, name: 0}))

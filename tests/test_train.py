@@ -9,12 +9,13 @@ from unittest import mock
 
 import pytest
 
+from course_lib.fast.memory import shapes_of
 from course_lib.training.trainer import Trainer
 from course_lib.transformer import Transformer
-from course_lib.translation import Translator, shapes_of
+from course_lib.translation import Translator
 from course_lib.translation.commands import score
-from course_lib.translation.commands.train import config_of, main, parser, too_large
-from course_lib.translation.recipes import fill_in
+from course_lib.translation.commands.train import main, parser
+from course_lib.translation.recipes import config_of, fill_in, too_large
 from course_lib.translation.run_folder import KEPT, recorded_options
 
 NUMBERS = ["one", "two", "three", "four", "five", "six", "seven"]
@@ -124,10 +125,10 @@ def test_a_model_too_large_for_the_machine_is_refused_by_arithmetic(monkeypatch)
     fill_in(options)
     config = config_of(options, vocab_size=1)
     weights = Transformer(config).state_dict().values()
-    assert [weight.shape for weight in weights] == list(shapes_of(config).values())
+    assert [weight.shape for weight in weights] == list(shapes_of(Transformer, config).values())
     needed = 12 * sum(weight.numel() for weight in weights)
     for there in (needed, needed - 1):
-        monkeypatch.setattr("course_lib.translation.commands.train.memory_of", lambda device, there=there: there)
+        monkeypatch.setattr("course_lib.translation.recipes.memory_of", lambda device, there=there: there)
         assert bool(too_large(options)) == (there < needed)
 
 

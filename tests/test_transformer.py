@@ -251,7 +251,12 @@ def test_reordered_and_kept_beams_go_on_with_their_own_history():
 @pytest.mark.parametrize("size", [0, -1])
 def test_sizes_of_nothing_are_refused(name, size):
     with pytest.raises(ValueError, match=f"expected sizes of at least 1, got TransformerConfig.*{name}={size}.*choose"):
-        TransformerConfig(**{"vocab_size": 11, name: size})
+        Transformer(TransformerConfig(**{"vocab_size": 11, name: size}))
+
+
+def test_a_configuration_without_words_is_counted_all_the_same():
+    config = TransformerConfig(vocab_size=0)
+    assert parameter_count(dataclasses.replace(config, vocab_size=3)) == parameter_count(config) + 3 * config.d_model
 
 
 def test_sources_and_targets_of_other_numbers_are_refused():
@@ -265,3 +270,12 @@ def test_sources_and_targets_of_other_numbers_are_refused():
         pytest.raises(ValueError, match="of one batch, got 2"),
     ):
         layer(model.decoder.layers[0], torch.zeros(2, 2, 8), model.encode(src))
+
+
+def test_a_causal_mask_of_ones_own_takes_a_length_alone(monkeypatch):
+    """Chapter 17 puts the reader's `causal_mask(n)` into the machine."""
+    model = Transformer(TransformerConfig(11, d_model=8, n_heads=2, d_ff=16, n_layers=1)).eval()
+    ids = torch.tensor([[5, 6, 2]])
+    before = model(ids, ids)
+    monkeypatch.setattr("course_lib.transformer.causal_mask", lambda n: torch.ones(n, n).tril().bool())
+    assert_equal(model(ids, ids), before)

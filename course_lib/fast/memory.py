@@ -4,8 +4,11 @@ import ctypes
 import math
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import torch
+from torch import nn
 
 # Names and numbers of glibc's malloc.h.
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
@@ -38,6 +41,16 @@ def memory_of(device: torch.device) -> float:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # Windows, for one
         return math.inf
+
+
+def shapes_of(model_class: Callable[[Any], nn.Module], config: Any) -> dict[str, torch.Size]:
+    """The shapes of all weights of the model that `config` describes. However large it is, none is made.
+
+    >>> shapes_of(lambda n: nn.Linear(n, n), 10**9)["weight"]
+    torch.Size([1000000000, 1000000000])
+    """
+    with torch.device("meta"):  # shapes without numbers
+        return {name: weight.shape for name, weight in model_class(config).state_dict().items()}
 
 
 def set_malloc(settings: dict[int, int]) -> bool:

@@ -17,6 +17,7 @@ from course_lib.bpe.subwords import several
 from course_lib.bpe.tokenizer_files import load_tokenizer
 from course_lib.corpus import Sentence
 from course_lib.fast.cached import CachedTransformer
+from course_lib.fast.memory import shapes_of
 from course_lib.probes import record_attention
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.tokens import BOS, EOS
@@ -135,7 +136,7 @@ class Translator:
         config, weights = config_class(**content["config"]), content["weights"]
         # Before anything is built: a damaged configuration may describe a model of any size.
         few_layers = getattr(config, "n_layers", 0) <= len(weights)
-        if not few_layers or shapes_of(config) != {name: weight.shape for name, weight in weights.items()}:
+        if not few_layers or shapes_of(model_class, config) != {name: weight.shape for name, weight in weights.items()}:
             raise ValueError(
                 f"expected a model of this course in {folder}, got another, whose weights have not the shapes of "
                 f"{config}: train into an empty folder"
@@ -150,17 +151,6 @@ class Translator:
         model = model_class(config).to(device)
         model.load_state_dict(weights)
         return cls(model, vocabulary)
-
-
-def shapes_of(config: TransformerConfig | Seq2SeqConfig) -> dict[str, torch.Size]:
-    """The shapes of all weights of the model that `config` describes. However large it is, none is made.
-
-    >>> shapes_of(TransformerConfig(vocab_size=10**9))["output.weight"]
-    torch.Size([1000000000, 512])
-    """
-    model_class = next(model for model, kind in MODELS.values() if isinstance(config, kind))
-    with torch.device("meta"):  # shapes without numbers
-        return {name: weight.shape for name, weight in model_class(config).state_dict().items()}
 
 
 def exact_match(translations: Sequence[str], pairs: Sequence[Sentence]) -> float:

@@ -1,12 +1,19 @@
 """What suits a corpus and a machine: the sizes and settings that a training command leaves open."""
 
 import argparse
+import os
 from textwrap import wrap
 from typing import Any
 
 import torch
 
+from course_lib.fast.memory import memory_of, shapes_of
+from course_lib.seq2seq import Seq2SeqConfig
 from course_lib.training import fastest_precision
+from course_lib.transformer import TransformerConfig
+from course_lib.translation import MODELS
+
+BYTES = 12  # of a parameter in training, at least: its value, its gradient, what the optimizer remembers
 
 # Found by trying. The course corpus is regular: without dropout, with much weight decay, small batches teach most in a
 # minute. Real sentences are varied and few: a larger model, held back by dropout.
@@ -57,3 +64,42 @@ def spelled() -> str:
         text = wrap(f"{title}: {options}", 84, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
         lines += [line.replace("\0", " ") for line in text]  # an option stays beside its value
     return "\n".join(lines)
+
+
+def too_large(options: argparse.Namespace) -> str:
+    """Why no memory of this machine holds the training, by arithmetic; nothing, where it may.
+
+    >>> from course_lib.translation.commands.train import parser
+    >>> options = parser().parse_args([])
+    >>> fill_in(options)
+    >>> too_large(options)
+    ''
+    """
+    model_class = MODELS[options.model][0]
+    parameters = sum(shape.numel() for shape in shapes_of(model_class, config_of(options, vocab_size=1)).values())
+    needed, there = BYTES * parameters, memory_of(device_of_training())
+    if needed <= there:
+        return ""
+    return (
+        f"expected a model whose training fits into {there / 1e9:,.1f} GB, got one of {parameters} parameters, "
+        f"{needed / 1e9:,.1f} GB: choose a smaller --d-model, --d-ff, or --n-layers"
+    )
+
+
+def device_of_training() -> torch.device:
+    """A GPU where there is one, every process its own.
+
+    >>> device_of_training().type in ("cpu", "cuda")
+    True
+    """
+    return (
+        torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if torch.cuda.is_available() else torch.device("cpu")
+    )
+
+
+def config_of(options: argparse.Namespace, vocab_size: int) -> TransformerConfig | Seq2SeqConfig:
+    """The shape of the model that the options describe."""
+    if options.model == "gru":
+        return Seq2SeqConfig(vocab_size, 2 * options.d_model, attention=True, dropout=options.dropout)
+    names = ("d_model", "n_heads", "d_ff", "n_layers", "dropout")
+    return TransformerConfig(vocab_size, **{name: getattr(options, name) for name in names}, norm_first=True)

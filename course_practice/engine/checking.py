@@ -16,11 +16,14 @@ from course_practice.engine.report import Result
 from course_practice.engine.sandbox import Outcome, is_out_of_memory, memory_limit
 from course_practice.engine.source import same_code, standalone_source, unfinished_line
 from course_practice.engine.trial import TIME_LIMIT, Trial, failed, input_of, is_not_a_tensor, is_zero_one
+from course_practice.repair import Budget
 
 LONGEST = 86_400  # seconds: a day
 
 
-def check_exercise(exercise: Exercise, obj: Any, time_limit: float = TIME_LIMIT) -> Result:
+def check_exercise(
+    exercise: Exercise, obj: Any, time_limit: float = TIME_LIMIT, budget: Budget | None = None
+) -> Result:
     """Judge an object by an exercise, record the attempt, and never raise because of what the object does."""
     number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
     if not number or not 0 < time_limit <= LONGEST:
@@ -30,7 +33,7 @@ def check_exercise(exercise: Exercise, obj: Any, time_limit: float = TIME_LIMIT)
         )
     elsewhere = torch.get_default_device().type != "cpu"
     with alarm_ready(), torch.device("cpu") if elsewhere else contextlib.nullcontext():
-        result = _not_attempted(exercise, obj) or _judge(exercise, obj, time_limit)
+        result = _not_attempted(exercise, obj) or _judge(exercise, obj, time_limit, budget or Budget())
         if not result.attempted:
             return result
         kept = _keepable(exercise, obj) if result.passed else None
@@ -50,18 +53,18 @@ def _not_attempted(exercise: Exercise, obj: Any) -> Result | None:
     return None
 
 
-def _judge(exercise: Exercise, obj: Any, time_limit: float) -> Result:
+def _judge(exercise: Exercise, obj: Any, time_limit: float, budget: Budget) -> Result:
     """What an object answers, and why that is wrong; what is too large to be looked at is an error as well."""
     try:
         with memory_limit():
-            return _judge_answers(exercise, obj, time_limit)
+            return _judge_answers(exercise, obj, time_limit, budget)
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
         return failed(exercise, Difference("raised", f"It stopped with an error. {explain(error)}"))
 
 
-def _judge_answers(exercise: Exercise, obj: Any, time_limit: float) -> Result:
+def _judge_answers(exercise: Exercise, obj: Any, time_limit: float, budget: Budget) -> Result:
     if not callable(obj):
         wanted = f"a function with the parameters ({', '.join(exercise.parameters)})"
         sentence = f"Expected {wanted}, got {brief(obj)}. Pass the function itself, without calling it."
@@ -76,7 +79,8 @@ def _judge_answers(exercise: Exercise, obj: Any, time_limit: float) -> Result:
         if outcomes[-1].out_of_time:
             sentence = f"It did not finish within {time_limit:g} seconds. Is there a loop that never ends?"
             return failed(exercise, Difference("too-slow", sentence), input_of(exercise, given))
-    trial = Trial(exercise, obj, cases, [exercise.run(exercise.reference, given) for given in cases], outcomes)
+    expected = [exercise.run(exercise.reference, given) for given in cases]
+    trial = Trial(exercise, obj, cases, expected, outcomes, budget)
     if trial.differences:
         return trial.wrong_answer()
     if any(outcome.changed for outcome in outcomes):

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from course_practice.engine.clock import Limit, in_time
+from course_practice.engine.clock import Limit, OutOfTime, in_time
 
 MOST_NUMBERS = 2**18  # in lists: no exercise asks for nearly as many
 MOMENT = 1.0  # seconds for an object to say what it is
@@ -45,7 +45,7 @@ def plain(value: Any) -> Any:
     try:
         if _room_after(value, MOST_NUMBERS) >= 0:
             return _plain(value, moment)
-    except (KeyboardInterrupt, MemoryError):
+    except (KeyboardInterrupt, MemoryError, OutOfTime):
         raise
     except BaseException:  # a list that holds itself, a tensor whose own class does what it likes
         return Foreign(safe_text(repr, value, moment))
@@ -61,8 +61,9 @@ def safe_text(form: Callable[[Any], str], value: Any, limit: Limit | None = None
             return str.__str__(in_time(limit, form, value))
     except KeyboardInterrupt:
         raise
-    except BaseException:
-        pass
+    except BaseException as error:
+        if isinstance(error, OutOfTime) and not limit.is_over:  # the time of the whole call
+            raise
     return f"a {type(value).__name__}"
 
 
@@ -99,7 +100,10 @@ def _plain_tensor(value: Tensor, moment: Limit) -> Tensor | Foreign:
         return _described(value, "a tensor")
     with torch._C.DisableTorchFunctionSubclass():
         name = f"a tensor of the class {type(value).__name__}"
-        return in_time(moment, _described, value, name)
+        try:
+            return in_time(moment, _described, value, name)
+        except OutOfTime:
+            return Foreign(name)
 
 
 def _described(value: Tensor, name: str) -> Tensor | Foreign:

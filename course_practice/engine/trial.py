@@ -1,6 +1,6 @@
 """What came out of all cases of an exercise, and what there is to say about it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from course_practice.engine.naming import at_once, authors_lines, guilty_lines
 from course_practice.engine.report import Result
 from course_practice.engine.sandbox import Outcome, learner_line, load_what_pytorch_loads_late
 from course_practice.engine.source import file_of
-from course_practice.repair import Repair, nearest_repair
+from course_practice.repair import Budget, Repair, nearest_repair
 
 TIME_LIMIT = 10.0
 _ANSWERS: dict[tuple, Outcome] = {}
@@ -39,6 +39,7 @@ class Trial:
     cases: list[Case]
     expected: list[Any]
     outcomes: list[Outcome]
+    budget: Budget = field(default_factory=Budget)  # of each search for a repair
 
     @cached_property
     def differences(self) -> dict[int, Difference]:
@@ -170,6 +171,7 @@ class Trial:
 
     def _repair(self, wrong: list[int], error_line: int | None = None, **options: Any) -> Repair | None:
         load_what_pytorch_loads_late()
+        options["budget"] = self.budget
         return nearest_repair(self.exercise, self.obj, self.cases, self.expected, wrong, error_line, **options)
 
     def _pattern(self) -> Difference | None:

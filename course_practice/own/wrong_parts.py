@@ -74,9 +74,9 @@ def merge_without_transpose(x: Tensor) -> Tensor:
     return x.reshape(len(x), x.shape[2], -1)
 
 
-def one_ahead(n: int) -> Tensor:
+def one_ahead(n: int, device: torch.device | None = None) -> Tensor:
     """A causal mask that shows the next token too."""
-    return torch.ones(n, n, dtype=torch.bool).tril(1)
+    return torch.ones(n, n, dtype=torch.bool, device=device).tril(1)
 
 
 # What is wrong: where the machine looks the part up, and the wrong part.

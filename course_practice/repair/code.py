@@ -9,7 +9,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from course_practice.engine.source import first_line, same_code, source_of, tree_of
-from course_practice.repair.safety import harmless, is_known
+from course_practice.repair.safety import is_fixed, is_safe
 
 LINES = 60  # a longer text takes too long to search
 VARIANT = "<a variant of your code>"
@@ -44,11 +44,19 @@ class Code:
 
     parts: list[Part]
     scope: dict[str, Any]
-    fresh: list[str] = field(default_factory=list)  # names of values that code can change
+    mutable: list[str] = field(default_factory=list)  # names of values that code can change
 
     @property
     def name(self) -> str:
         return self.parts[-1].tree.name
+
+    def can_take(self, names: dict[str, Any]) -> bool:
+        """Take names of another module; False where the code has other things by these names."""
+        used = {node.id for part in self.parts for node in ast.walk(part.tree) if isinstance(node, ast.Name)}
+        if any(self.scope.get(name, names[name]) is not names[name] for name in used & names.keys()):
+            return False
+        self.scope = {**names, **self.scope}
+        return True
 
     def compiled(self) -> CodeType | None:
         """The trees as they are now, ready to run; None where they are no Python."""
@@ -60,7 +68,7 @@ class Code:
     def built(self, code: CodeType, **extra: Any) -> Any:
         """The object that compiled code defines, in a copy of the learner's own names."""
         scope = {**self.scope, **extra}
-        scope.update({name: copy.deepcopy(self.scope[name]) for name in self.fresh})
+        scope.update({name: copy.deepcopy(self.scope[name]) for name in self.mutable})
         exec(code, scope)
         return scope[self.name]
 
@@ -75,13 +83,13 @@ def code_of(obj: Any) -> Code | None:
     parts = [*_helpers(part, scope, obj.__module__), part]
     if sum(len(part.lines) for part in parts) > LINES:
         parts = [part]
-    if len(part.lines) > LINES or not harmless([part.tree for part in parts], scope):
+    if len(part.lines) > LINES or not is_safe([part.tree for part in parts], scope):
         return None
     used = {node.id for part in parts for node in ast.walk(part.tree) if isinstance(node, ast.Name)}
-    fresh = [name for name in used & scope.keys() if not is_known(scope[name])]
-    code = Code(parts, scope, fresh)
+    mutable = [name for name in used & scope.keys() if not is_fixed(scope[name])]
+    code = Code(parts, scope, mutable)
     try:
-        copy.deepcopy([scope[name] for name in fresh])
+        copy.deepcopy([scope[name] for name in mutable])
     except Exception:
         return None
     return code

@@ -29,12 +29,12 @@ _ATTRIBUTES = {
 _SPECIAL = {"__init__", "__call__", "__len__", "__getitem__", "__iter__", "__name__", "__class__", "__neg__", "__add__"}
 
 
-def harmless(trees: list[ast.AST], scope: dict[str, Any]) -> bool:
+def is_safe(trees: list[ast.AST], scope: dict[str, Any]) -> bool:
     """May variants of these trees be run in this scope?"""
-    return _harmless(trees, scope, seen=set())
+    return _is_safe(trees, scope, seen=set())
 
 
-def _harmless(trees: list[ast.AST], scope: dict[str, Any], seen: set[int]) -> bool:
+def _is_safe(trees: list[ast.AST], scope: dict[str, Any], seen: set[int]) -> bool:
     defined = {tree.name for tree in trees if isinstance(tree, ast.FunctionDef | ast.ClassDef)}
     return all(_allowed(node, scope, defined, seen) for tree in trees for node in ast.walk(tree))
 
@@ -82,14 +82,61 @@ def _trusted(value: Any, seen: set[int]) -> bool:
 
 
 def _is_own(value: Any, home: str, seen: set[int]) -> bool:
-    """A function of the learner's that is not among the trees: harmless where its own tree is."""
+    """A function of the learner's that is not among the trees: safe where its own tree is."""
     tree, module = tree_of(value), sys.modules.get(home)
     if not isinstance(tree, ast.FunctionDef | ast.ClassDef) or module is None or getattr(value, "__closure__", None):
         return False
-    return _harmless([tree], vars(module), seen)
+    return _is_safe([tree], vars(module), seen)
 
 
-def is_known(value: Any) -> bool:
+def is_fixed(value: Any) -> bool:
     """Can code not change this value: a library, a function, a number, a text?"""
     fixed = ModuleType | type | FunctionType | BuiltinFunctionType | int | float | complex | str | bytes
     return isinstance(value, fixed) or value is None or value is ...
+
+
+_PUTS = {"append", "appendleft", "insert", "extend", "add", "setdefault"}
+
+
+def containers(trees: list[ast.AST]) -> set[tuple[str, str]]:
+    """Which names may hold which others: a list that comes to hold itself would crash PyTorch and all of Python.
+
+    >>> tree = ast.parse("for row in rows: row.append(rows)")
+    >>> sorted(containers([tree])), holds_itself([tree])
+    ([('row', 'rows'), ('rows', 'row')], True)
+    """
+    found: set[tuple[str, str]] = set()
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _PUTS:
+            found |= {(_name(node.func.value), held) for arg in node.args for held in _held(arg)}
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                found |= {(_name(target), held) for held in _held(node.value)}
+        elif isinstance(node, ast.For) and isinstance(node.iter, ast.Name):
+            found |= {(node.iter.id, held) for held in _held(node.target)}
+    return found
+
+
+def holds_itself(trees: list[ast.AST]) -> bool:
+    """May a name of these trees come to hold itself?"""
+    edges = containers(trees)
+    while True:
+        further = {(a, d) for a, b in edges for c, d in edges if b == c} - edges
+        if not further:
+            return any(a == b for a, b in edges)
+        edges |= further
+
+
+def _held(node: ast.expr) -> list[str]:
+    """The names that a list or tuple holds, or the name itself."""
+    parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+    return [part.id for part in parts if isinstance(part, ast.Name)] + [
+        held for part in parts if isinstance(part, ast.List | ast.Tuple) for held in _held(part)
+    ]
+
+
+def _name(node: ast.expr) -> str:
+    """The variable that something is put into: `rows` of `rows[0]`."""
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return getattr(node, "id", "")

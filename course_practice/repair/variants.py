@@ -14,8 +14,23 @@ from course_practice.engine.compare import as_tensor
 from course_practice.engine.model import Case, Exercise
 from course_practice.engine.sandbox import Outcome, call_in_time, same_value
 from course_practice.repair.code import VARIANT, Code
+from course_practice.repair.fresh import fresh_cases
+from course_practice.repair.safety import containers, holds_itself
 
 RIGHT, CHANGES_INPUT, WRONG_SHAPE, WRONG_TYPE, ERROR, LATE = 0.0, 0.05, 1.5, 2.5, 3.0, 4.0
+LATE_RUNS = 25  # what a variant that never ends takes of the budget
+
+
+@dataclass
+class Budget:
+    """What a search may cost: so much work that the same answer gets the same message on a busy machine, too.
+
+    A run of an answer on a case is 1, and more where it takes many steps. `seconds` of the processor are the last
+    limit.
+    """
+
+    work: float = 4_000
+    seconds: float = 6.0
 
 
 @dataclass
@@ -26,57 +41,67 @@ class Variants:
     code: Code
     cases: list[Case]
     expected: list[Any]
-    time: Limit
+    budget: Budget
+    time: Limit  # the last one
     seed: int | None = None  # where the answer depends on random numbers, that of a repair must not
     keeps_inputs: bool = False  # the answers are right, but an input changes
-    limit: float = 1.0  # seconds for one variant
-    tried: int = 0
-    known: set[CodeType] = field(default_factory=set)
+    limit: float = 1.0  # seconds of the processor for one variant
+    price: float = 1.0  # of one run
+    spent: float = 0.0
+    tried: set[CodeType] = field(default_factory=set)
+    held: set[tuple[str, str]] = field(init=False)  # which names hold which others in the learner's own code
 
-    @property
-    def is_late(self) -> bool:
-        """Is the time for all of them over?"""
-        return self.time.is_over
+    def __post_init__(self) -> None:
+        self.held = containers([part.tree for part in self.code.parts])
+
+    def has_spent(self, share: float = 1.0) -> bool:
+        """Is this share of the budget used up?"""
+        return self.spent > share * self.budget.work or self.time.is_over
 
     def compiled(self) -> CodeType | None:
         """The code as it is now; None where it is no Python, or was tried before."""
         code = self.code.compiled()
-        if code is None or code in self.known:
+        if code is None or code in self.tried:
             return None
-        self.known.add(code)
-        return code
+        self.tried.add(code)
+        trees = [part.tree for part in self.code.parts]
+        return None if not containers(trees) <= self.held and holds_itself(trees) else code
 
     def rate(self, code: CodeType, number: int) -> float:
         """How far the answer to a case is from right: 0 right, below 1 wrong numbers, then shapes, then errors."""
-        self.tried += 1
-        outcome = self.run(code, number)
+        return self._rate(code, self.cases[number], self.expected[number])
+
+    def _rate(self, code: CodeType, given: Case, expected: Any) -> float:
+        outcome = self._run(code, given)
         if outcome.out_of_time:
             return LATE
         if outcome.error is not None:
             return ERROR - 0.001 * min(_how_far(outcome.error), 400)
         try:
-            found = answers.difference_in(self.exercise, self.expected[number], outcome)
+            found = answers.difference_in(self.exercise, expected, outcome)
         except Exception:
             return ERROR
         if found is None:
             return CHANGES_INPUT if outcome.changed else RIGHT
         kinds = {"returned-none": WRONG_TYPE, "wrong-type": WRONG_TYPE, "wrong-shape": WRONG_SHAPE}
-        return kinds[found.kind] if found.kind in kinds else self._share_of_wrong(number, outcome)
+        return kinds[found.kind] if found.kind in kinds else self._share_of_wrong(expected, outcome)
 
     def run(self, code: CodeType, number: int, **extra: Any) -> Outcome:
         """What the code answers to a case."""
+        return self._run(code, self.cases[number], **extra)
 
+    def _run(self, code: CodeType, given: Case, **extra: Any) -> Outcome:
         def call(*args: Any, **kwargs: Any) -> Any:
             torch.default_generator.manual_seed(0)  # torch.manual_seed takes a thousand times as long
-            return self.exercise.run(self.code.built(code, **extra), Case(args, kwargs, self.cases[number].about))
+            return self.exercise.run(self.code.built(code, **extra), Case(args, kwargs, given.about))
 
-        return self.answer(call, number)
+        return self.answer(call, given)
 
-    def answer(self, call: Any, number: int) -> Outcome:
+    def answer(self, call: Any, given: Case) -> Outcome:
         """What a function answers to a case, given copies of the inputs."""
-        given = self.cases[number]
         args, kwargs = _copied(given.args), dict(zip(given.kwargs, _copied(given.kwargs.values()), strict=True))
         outcome = call_in_time(call, args, kwargs, Limit(self.limit))
+        self.spent += LATE_RUNS if outcome.out_of_time else self.price
         if self.keeps_inputs and not same_value([*args, *kwargs.values()], [*given.args, *given.kwargs.values()]):
             outcome.changed = ("an input",)
         return outcome
@@ -84,7 +109,8 @@ class Variants:
     def first_wrong(self, code: CodeType) -> tuple[int | None, int]:
         """The first case that is not right, or None, and how many are.
 
-        Right is also that no input changes, and the same answer in another random state, where one is used.
+        Right is also that no input changes, the same answer in another random state, where one is used, and the right
+        answer to fresh cases.
         """
         for number in range(len(self.cases)):
             if self.rate(code, number) != RIGHT:
@@ -95,6 +121,8 @@ class Variants:
                 return number, 0
             if self.exercise.excluded is not None and self._is_excluded(code, given):
                 return number, 0
+        if any(self._rate(code, given, expected) != RIGHT for given, expected in fresh_cases(self.exercise)):
+            return 0, 0
         return None, len(self.cases)
 
     def _is_excluded(self, code: CodeType, given: Case) -> bool:
@@ -103,8 +131,8 @@ class Variants:
         name = answers.run(asked, self.code.built(code), given, Limit(2.0)).value
         return any(mistake.name == name for mistake in self.exercise.mistakes)
 
-    def _share_of_wrong(self, number: int, outcome: Outcome) -> float:
-        want, got = (answers.canonical(self.exercise, v) for v in (self.expected[number], outcome.value))
+    def _share_of_wrong(self, expected: Any, outcome: Outcome) -> float:
+        want, got = (answers.canonical(self.exercise, v) for v in (expected, outcome.value))
         pairs = zip(want, got, strict=True) if isinstance(want, tuple) else [(want, got)]
         shares = [_wrong(as_tensor(w), as_tensor(g)) for w, g in pairs]
         return 0.1 + 0.8 * sum(shares) / len(shares)

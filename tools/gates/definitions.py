@@ -12,6 +12,7 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 # Public definitions that their chapter does not show, each with the reason.
 NOT_SHOWN: dict[str, str] = {
+    "translation.shapes_of": "how large a model would be, for the command line",
     "batching.encode_pairs": "calls the tokenizer of chapter 12",
     "batching.Epoch": "a list whose batches are made when they are asked for",
     "batching.Position": "where a training goes on: chapter 14",

@@ -17,14 +17,12 @@ from course_lib.bpe.byte_level import ByteBPE
 from course_lib.bpe.subwords import write_json
 from course_lib.corpus import Corpus
 from course_lib.fast import fast_loss
-from course_lib.fast.memory import keep_freed_memory, memory_of
+from course_lib.fast.memory import keep_freed_memory
 from course_lib.reproducible import make_reproducible
-from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.training import TrainingSettings, plain_loss
 from course_lib.training.optimizers import OPTIMIZERS
 from course_lib.training.trainer import NotFinite, Trainer, TrainingState
-from course_lib.transformer import Transformer, TransformerConfig
-from course_lib.translation import LONGEST, Translator, shapes_of
+from course_lib.translation import LONGEST, MODELS, Translator
 from course_lib.translation.commands.options import (
     LARGEST_SEED,
     Parser,
@@ -35,7 +33,7 @@ from course_lib.translation.commands.options import (
     run_command,
     whole,
 )
-from course_lib.translation.recipes import fill_in, spelled
+from course_lib.translation.recipes import config_of, device_of_training, fill_in, spelled, too_large
 from course_lib.translation.report import evaluate, load_corpus, samples, table, too_long
 from course_lib.translation.run_folder import check_options, files_of, only_user, record_options, save_curve
 
@@ -67,7 +65,6 @@ what to expect
 SUBWORDS = {"characters": BPE, "bytes": ByteBPE}
 SHOWN = 3  # translations printed at the end
 MOST_FEATURES, MOST_LAYERS = 1_000_000, 1000  # what nobody means; how much fits, the memory says
-BYTES = 12  # of a parameter in training, at least: its value, its gradient, what the optimizer remembers
 
 
 def parser() -> Parser:
@@ -152,7 +149,7 @@ def _train_and_report(options: argparse.Namespace, quiet: bool) -> None:
     texts = [text for pair in corpus["train"] for text in (pair.src_text, pair.tgt_text)]
     vocabulary = SUBWORDS[options.subwords].train(texts, options.merges)
     config = config_of(options, vocabulary.vocab_size)
-    model = (Seq2Seq if options.model == "gru" else Transformer)(config).to(device_of_training())
+    model = MODELS[options.model][0](config).to(device_of_training())
     translator = Translator(model, vocabulary)
     trainer = train(options, translator, corpus, quiet)
     if not quiet and options.folder:
@@ -172,44 +169,6 @@ def _train_and_report(options: argparse.Namespace, quiet: bool) -> None:
         show(figures, translator, corpus, options)
     if trainer.stopped:  # all is kept and shown; the exit code says that the training is not at its end
         raise KeyboardInterrupt(trainer.stopped)
-
-
-def too_large(options: argparse.Namespace) -> str:
-    """Why no memory of this machine holds the training, by arithmetic; nothing, where it may.
-
-    >>> options = parser().parse_args(["--d-model", "1000000", "--n-heads", "1"])
-    >>> fill_in(options)
-    >>> too_large(options).split(",")[1]
-    ' got one of 38004012000000 parameters'
-    """
-    config = config_of(options, vocab_size=1)
-    parameters = sum(shape.numel() for shape in shapes_of(config).values())
-    needed, there = BYTES * parameters, memory_of(device_of_training())
-    if needed <= there:
-        return ""
-    return (
-        f"expected a model whose training fits into {there / 1e9:,.1f} GB, got one of {parameters} parameters, "
-        f"{needed / 1e9:,.1f} GB: choose a smaller --d-model, --d-ff, or --n-layers"
-    )
-
-
-def device_of_training() -> torch.device:
-    """A GPU where there is one, every process its own.
-
-    >>> device_of_training().type in ("cpu", "cuda")
-    True
-    """
-    return (
-        torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if torch.cuda.is_available() else torch.device("cpu")
-    )
-
-
-def config_of(options: argparse.Namespace, vocab_size: int) -> TransformerConfig | Seq2SeqConfig:
-    """The shape of the model that the options describe."""
-    if options.model == "gru":
-        return Seq2SeqConfig(vocab_size, 2 * options.d_model, attention=True, dropout=options.dropout)
-    names = ("d_model", "n_heads", "d_ff", "n_layers", "dropout")
-    return TransformerConfig(vocab_size, **{name: getattr(options, name) for name in names}, norm_first=True)
 
 
 def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, quiet: bool) -> Trainer:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from course_lib.tokens import PAD
 from course_practice.engine import Case
+from course_practice.exercises.inputs import seeded
 
 
 class Toy:
@@ -18,7 +19,7 @@ class Toy:
     """
 
     def __init__(self, vocab_size: int, seed: int = 0):
-        self.vocab_size, generator = vocab_size, torch.Generator().manual_seed(seed)
+        self.vocab_size, generator = vocab_size, seeded(seed)
         self.table = torch.randn(vocab_size, vocab_size, generator=generator, dtype=torch.float64) * 2
         self.of_source = torch.randn(vocab_size, vocab_size, generator=generator, dtype=torch.float64)
 

@@ -5,7 +5,7 @@ from torch.nn import functional as F
 
 from course_lib.tokens import EOS, PAD
 from course_practice.engine import Exercise, Mistake, case
-from course_practice.exercises.inputs import randn
+from course_practice.exercises.inputs import randn, seeded
 
 
 def log_prob(logits, tgt_out):
@@ -56,7 +56,7 @@ def _product(logits, tgt_out):
 
 
 def _case(batch, n, vocab_size, lengths, about, seed):
-    tgt_out = torch.randint(3, vocab_size, (batch, n), generator=torch.Generator().manual_seed(seed))
+    tgt_out = torch.randint(3, vocab_size, (batch, n), generator=seeded(seed))
     for row, length in zip(tgt_out, lengths, strict=True):
         row[length - 1], row[length:] = EOS, PAD
     return case(randn(batch, n, vocab_size, seed=seed), tgt_out, about=about)

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.masks import causal_mask, masked_softmax
 from course_practice.engine import Exercise, Mistake, case
-from course_practice.exercises.inputs import randn
+from course_practice.exercises.inputs import randn, seeded
 
 
 def small_decoder(tgt, memory, src_mask, table, w_q, w_k, w_v):
@@ -117,7 +117,7 @@ def _stream_lost(tgt, memory, src_mask, table, w_q, w_k, w_v):
 
 
 def _case(batch, n, src_len, d, real, about, seed, vocab_size=9):
-    generator = torch.Generator().manual_seed(seed)
+    generator = seeded(seed)
     tgt = torch.randint(min(3, vocab_size - 2), vocab_size, (batch, n), generator=generator)
     tgt[:, 0] = 1
     mask = (torch.arange(src_len) < torch.tensor(real)[:, None])[:, None]

@@ -4,6 +4,7 @@ import torch
 
 from course_lib.tokens import BOS, EOS, PAD
 from course_practice.engine import Exercise, Mistake, case
+from course_practice.exercises.inputs import seeded
 from course_practice.exercises.written import without_trailing_pads
 
 
@@ -62,7 +63,7 @@ class Decoder:
     VOCAB = 9
 
     def __init__(self, seed, batch):
-        generator = torch.Generator().manual_seed(seed)
+        generator = seeded(seed)
         self.batch = batch
         self.logits = torch.randn(batch, 13, self.VOCAB, generator=generator)
         self.logits[:, :, EOS] += 0.3

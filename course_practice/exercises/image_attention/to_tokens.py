@@ -5,6 +5,7 @@ from course_practice.exercises.inputs import counting, randn
 def to_tokens(x):
     """(batch, channels, height, width) → (batch, height · width, channels)
 
+    >>> import torch
     >>> to_tokens(torch.tensor([[[[1, 2]], [[10, 20]]]]))    # 1 × 2 pixels
     tensor([[[ 1, 10],
              [ 2, 20]]])

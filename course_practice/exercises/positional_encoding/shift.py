@@ -8,6 +8,7 @@ from course_practice.engine import Exercise, case
 def shift(distance, d_model):
     """The matrix that moves every row: PE[p] @ shift(r, d) = PE[p + r].
 
+    >>> from course_lib.positional_encoding import sinusoidal_encoding
     >>> pe = sinusoidal_encoding(10, 4)
     >>> torch.allclose(pe[2] @ shift(5, 4), pe[7], atol=1e-6)
     True

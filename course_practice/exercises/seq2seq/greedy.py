@@ -4,6 +4,7 @@ import torch
 
 from course_lib.tokens import BOS, EOS, PAD
 from course_practice.engine import Exercise, Mistake, case
+from course_practice.exercises.inputs import seeded
 from course_practice.exercises.written import without_trailing_pads
 
 
@@ -87,7 +88,7 @@ class Automaton:
     STATES, VOCAB = 13, 9
 
     def __init__(self, seed):
-        generator = torch.Generator().manual_seed(seed)
+        generator = seeded(seed)
         self.logits = torch.randn(self.STATES, self.VOCAB, generator=generator)
         self.logits[:, EOS] += 0.5
 

@@ -3,7 +3,7 @@
 import torch
 
 from course_practice.engine import Exercise, Mistake, case
-from course_practice.exercises.inputs import randn
+from course_practice.exercises.inputs import randn, seeded
 
 
 def reach(f, ids, vocab_size):
@@ -74,7 +74,7 @@ class Listener:
 
 
 def _ids(batch, n, vocab_size, seed=0):
-    return torch.randint(0, vocab_size, (batch, n), generator=torch.Generator().manual_seed(seed))
+    return torch.randint(0, vocab_size, (batch, n), generator=seeded(seed))
 
 
 def _cases():

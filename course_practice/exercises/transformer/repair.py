@@ -12,6 +12,7 @@ from course_lib.positional_encoding import InputEmbedding, SinusoidalPositions
 from course_lib.transformer import initialize
 from course_practice.engine import Exercise, Mistake, case
 from course_practice.engine.compare import as_tensor
+from course_practice.exercises.inputs import seeded
 from course_practice.own.colleague import BUGS, machine_with
 
 SIZES = {"vocab_size": 13, "d_model": 8, "n_heads": 2, "d_ff": 12, "n_layers": 1}
@@ -110,7 +111,7 @@ class NormAsAFormula(Machine):
 
 
 def _ids(n, seed, batch=2):
-    return torch.randint(4, SIZES["vocab_size"], (batch, n), generator=torch.Generator().manual_seed(seed))
+    return torch.randint(4, SIZES["vocab_size"], (batch, n), generator=seeded(seed))
 
 
 SRC, TGT = _ids(4, seed=1), _ids(5, seed=2)

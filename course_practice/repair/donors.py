@@ -1,75 +1,99 @@
-"""Grafts: a small piece of the reference, in the learner's names, in the place of a piece of the learner's code."""
+"""Donor code: a small piece of the reference, in the learner's names, in the place of a piece of the learner's code."""
 
 import ast
 import builtins
 import copy
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
-import torch
-
 from course_practice.engine.compare import as_tensor
 from course_practice.engine.source import tree_of
-from course_practice.repair.code import VARIANT
-from course_practice.repair.indices import LETTERS
-from course_practice.repair.places import Around, Edit, Place, fill, size
-from course_practice.repair.seen import Seen, recorder, with_recorder
+from course_practice.repair.edits import Context, Edit, Place, size
+from course_practice.repair.observed import Found, Observed, Recording, same_numbers
+from course_practice.repair.operators import LETTERS
+from course_practice.repair.templates import written
 
 LARGEST = 13
 _HOLE = "_hole"
-_INSTEAD = "is {it} what is needed here, for every input?"
+INSTEAD = "is {it} what is needed here?"
 _MISSING = "is a step missing right after {it}?"
 
 
-class Grafts:
+class Reference:
+    """A reference that has run on some cases: its tree, and what each of its expressions was on each of them."""
+
+    def __init__(self, reference: Callable, run: Callable[[Any, int], Any], numbers: list[int]):
+        """`run` calls an object on the case of a number."""
+        self.runs: list[Found] = []
+        self.answers: list[Any] = []  # to the first of the cases
+        tree, of = tree_of(reference), inspect.unwrap(reference)
+        self.tree = tree if isinstance(tree, ast.FunctionDef | ast.ClassDef) else None
+        if self.tree is None:
+            return
+        self.globals = vars(sys.modules[of.__module__])
+        self.tree.decorator_list = []
+        recording = Recording([self.tree])
+        scope = {**self.globals, **recording.names}
+        try:
+            exec(recording.code, scope)
+        except Exception:  # it stands in a function whose names it needs
+            self.tree = None
+            return
+        answers = []
+        for number in numbers:
+            recording.found = {}
+            answers.append(run(scope[self.tree.name], number))
+            self.runs.append(recording.found)
+        self.answers = [answers[0], *(answers[0] if isinstance(answers[0], tuple | list) else ())]
+
+    @property
+    def found(self) -> Found:
+        """What its expressions were on the first case."""
+        return self.runs[0] if self.runs else {}
+
+
+class Donors:
     """Pieces of a reference whose names stand for what a learner's code knows."""
 
-    def __init__(
-        self,
-        reference: Callable,
-        parameters: list[str],
-        around: Around,
-        run: Callable[[Any], Any],
-    ):
-        """`run` calls an object on the case that is looked at; `parameters` are the learner's, in order.
+    def __init__(self, reference: Reference, parameters: list[str], context: Context):
+        """`parameters` are the learner's, in order.
 
         A variable of the reference is a learner's where both have the same value, else what the reference makes it of.
         """
-        variables, self.scope = around.variables, around.scope
+        variables, self.scope = context.variables, context.scope
         self.theirs = variables.keys()
-        self.pieces: dict[str, tuple[int, Seen]] = {}  # as text: how large it is, and what it was on the case
-        self.steps: dict[str, tuple[int, Seen]] = {}  # the same around a hole, and what stood in the hole
-        self.needs: dict[str, Any] = {}
-        tree, unwrapped = tree_of(reference), inspect.unwrap(reference)
-        if not isinstance(tree, ast.FunctionDef) or not inspect.isfunction(unwrapped):
+        self.pieces: dict[str, tuple[int, Observed]] = {}  # as text: how large it is, and what it was on the case
+        self.steps: dict[str, tuple[int, Observed]] = {}  # the same around a hole, and what stood in the hole
+        self.imports: dict[str, Any] = {}  # names of the reference's module that they need
+        tree, seen = reference.tree, reference.found
+        if not isinstance(tree, ast.FunctionDef):
             return
-        tree.decorator_list = []
-        seen, answers = _watched(tree, unwrapped, run)
         own = [arg.arg for arg in tree.args.args]
         self.names = dict(zip(own, parameters, strict=False))
-        self.parts, self.globals = _definitions(tree), unwrapped.__globals__
+        self.parts, self.globals = _definitions(tree), reference.globals
         for name in self.parts.keys() & {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}:
             values = [seen[id(node)] for node in ast.walk(tree) if getattr(node, "id", "") == name and id(node) in seen]
             for theirs, value in variables.items():
                 if value is not None and any(_same(value, here, name == theirs) for here in values):
                     self.parts[name] = ast.Name(theirs, ast.Load())
-        self._collect(tree, seen, answers)
+        self._collect(tree, seen, reference.answers)
 
-    def _collect(self, tree: ast.FunctionDef, seen: dict[int, Seen], answers: list[Any]) -> None:
+    def _collect(self, tree: ast.FunctionDef, seen: Found, answers: list[Any]) -> None:
         for node in ast.walk(tree):
             if id(node) not in seen:
                 continue
-            written = self._in_the_learners_names(node)
-            plain = isinstance(written, ast.Name | ast.Tuple | ast.GeneratorExp | ast.ListComp | None)
+            form = self._in_the_learners_names(node)
+            plain = isinstance(form, ast.Name | ast.Tuple | ast.GeneratorExp | ast.ListComp | None)
             if not plain and not _is_one_of(seen[id(node)].value, answers):
-                self.pieces[ast.unparse(written)] = size(written), seen[id(node)]
+                self.pieces[ast.unparse(form)] = size(form), seen[id(node)]
             for hole in _operands(node):
                 if id(hole) in seen:
                     self._add_step(node, hole, seen[id(hole)])
 
-    def _add_step(self, node: ast.expr, hole: ast.expr, of: Seen) -> None:
+    def _add_step(self, node: ast.expr, hole: ast.expr, of: Observed) -> None:
         """`node` around whatever is put in the place of its operand `hole`."""
         marked = copy.copy(node)
         mark = ast.Name(_HOLE, ast.Load())
@@ -80,15 +104,15 @@ class Grafts:
                 setattr(marked, name, [mark if part is hole else part for part in value])
             elif isinstance(value, ast.Attribute) and value.value is hole:
                 setattr(marked, name, ast.Attribute(mark, value.attr, ast.Load()))
-        written = self._in_the_learners_names(marked)
-        if written is not None:
-            self.steps[ast.unparse(written)] = size(written), of
+        form = self._in_the_learners_names(marked)
+        if form is not None:
+            self.steps[ast.unparse(form)] = size(form), of
 
     def _in_the_learners_names(self, node: ast.expr) -> ast.expr | None:
-        """A copy with the reference's variables written out; None where one of them cannot be, or it gets too long."""
-        written = ast.Expression(copy.deepcopy(node))
+        """A copy with the reference's variables form out; None where one of them cannot be, or it gets too long."""
+        form = ast.Expression(copy.deepcopy(node))
         for _ in range(4):  # a variable may be made of others
-            for parent in list(ast.walk(written)):
+            for parent in list(ast.walk(form)):
                 for name, value in list(ast.iter_fields(parent)):
                     for index, child in enumerate(value) if isinstance(value, list) else ((None, value),):
                         if isinstance(child, ast.Name) and child.id in self.parts:
@@ -97,75 +121,55 @@ class Grafts:
                                 setattr(parent, name, part)
                             else:
                                 value[index] = part
-            if size(written) > 4 * LARGEST:
+            if size(form) > 4 * LARGEST:
                 return None
-        bound = {n.id for n in ast.walk(written) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        for part in ast.walk(written):
+        bound = {n.id for n in ast.walk(form) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        for part in ast.walk(form):
             if not isinstance(part, ast.Name) or part.id == _HOLE or part.id in bound or part.id in self.theirs:
                 continue
             if part.id in self.names:
                 part.id = self.names[part.id]
             elif part.id in self.globals and self._is_known(part.id):
-                self.needs[part.id] = self.globals[part.id]
+                self.imports[part.id] = self.globals[part.id]
             elif not hasattr(builtins, part.id):
                 return None
-        return written.body if size(written.body) <= LARGEST else None
+        return form.body if size(form.body) <= LARGEST else None
 
     def _is_known(self, name: str) -> bool:
         """A function of the library that the learner has not imported is no hint for them."""
         return name in self.scope or not isinstance(self.globals[name], FunctionType)
 
     def edits(self, place: Place) -> Iterator[Edit]:
-        """All grafts at a place, the missing steps and the other pieces."""
+        """All donor code at a place: steps that may be missing, and other pieces."""
         if isinstance(place.node, ast.Starred | ast.Slice) or place.field == "func" or place.is_asked:
             return
-        here = place.kind()
+        here = place.observed()
         for text, (length, of) in self.steps.items():
-            if here is None or here.what == of.what:
+            if here is None or here.kind == of.kind:
                 yield _edit(place, "missing", 3.5 + 0.12 * length, _MISSING, text)
         for text, (length, of) in self.pieces.items():
-            if here is None or here.what == of.what:
-                letters = place.called == "einsum" and of.what == "text"
+            if here is None or here.kind == of.kind:
+                letters = place.called == "einsum" and of.kind == "text"
                 cost = 4.0 + 0.12 * length + 0.02 * place.size
-                yield _edit(place, "other-piece", cost, LETTERS if letters else _INSTEAD, text)
+                yield _edit(place, "other-piece", cost, LETTERS if letters else INSTEAD, text)
 
 
-def _edit(place: Place, kind: str, cost: float, asks: str, text: str) -> Edit:
-    new = fill(text, place.node, **{_HOLE: place.node})
-    slot = (place.parent, place.field, place.index, new)
-    return Edit(kind, asks, place.node, place.part, place.line, (slot,), cost, place.node, new, place.statement)
-
-
-def _watched(tree: ast.FunctionDef, reference: Callable, run: Callable[[Any], Any]) -> tuple[dict[int, Seen], list]:
-    """What every expression of the reference was on the case, and the answers."""
-    found: dict[int, Seen] = {}
-    marked_trees, marked = with_recorder([tree])
-    scope = {**reference.__globals__, **recorder(marked, found)}
-    exec(compile(ast.Module(marked_trees, []), VARIANT, "exec"), scope)
-    answer = run(scope[tree.name])
-    return found, [answer, *(answer if isinstance(answer, tuple | list) else ())]
+def _edit(place: Place, operator: str, cost: float, asks: str, text: str) -> Edit:
+    return place.edit(operator, cost, asks, written(text, place.node, **{_HOLE: place.node}))
 
 
 def _is_one_of(value: Any, answers: list[Any]) -> bool:
     """Is a piece's value one of the answers? Then it is the solution, and no repair."""
-    if isinstance(value, str):
-        return value in [answer for answer in answers if isinstance(answer, str)]
-    have = as_tensor(value)
-    if have is None or have.dim() == 0:
-        return False
-    wants = [want for want in map(as_tensor, answers) if want is not None]
-    return any(want.shape == have.shape and bool((want == have).all()) for want in wants)
+    tensor = as_tensor(value)
+    telling = isinstance(value, str | float) if tensor is None or tensor.dim() == 0 else True
+    return telling and any(same_numbers(value, answer) for answer in answers)
 
 
-def _same(a: Seen, b: Seen, of_one_name: bool) -> bool:
+def _same(a: Observed, b: Observed, of_one_name: bool) -> bool:
     """Are these tensors with the same numbers, more than one? A single number must have the same name, too."""
-    if a.what == b.what == "number":
+    if a.kind == b.kind == "number":
         return of_one_name and a.value == b.value
-    if a.what != "tensor" or b.what != "tensor":
-        return False
-    one, other = as_tensor(a.value), as_tensor(b.value)
-    both = one is not None and other is not None and one.shape == other.shape and one.numel() > 1
-    return both and bool(torch.isclose(one.double(), other.double(), equal_nan=True).all())
+    return a.kind == b.kind == "tensor" and as_tensor(a.value).numel() > 1 and same_numbers(a.value, b.value)
 
 
 def _definitions(tree: ast.FunctionDef) -> dict[str, ast.expr]:

@@ -1,25 +1,26 @@
-"""Places in a tree where something can be changed, and changes: they are made, tried, and taken back."""
+"""Places in a tree where something can be changed, and edits: they are applied, tried, and undone."""
 
 import ast
+import contextlib
 import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from course_practice.repair.code import Part
-from course_practice.repair.seen import Seen
+from course_practice.repair.observed import Observed
 
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*(?!\w*\()")
-Slot = tuple[ast.AST, str, int | None, Any]
 
 
 @dataclass(frozen=True)
-class Around:
-    """What is known around a place: the values seen by expression, those of variables, the names in reach."""
+class Context:
+    """What is known around a place: the values observed, of expressions and of variables, and all names in reach."""
 
-    seen: dict[int, Seen]
-    variables: dict[str, Seen | None]
+    observed: dict[int, Observed]
+    variables: dict[str, Observed | None]
+    undefined: set[str]  # variables that are never set
     scope: dict[str, Any]
 
 
@@ -34,11 +35,11 @@ class Place:
     index: int | None
     above: "Place | None"
     statement: ast.stmt
-    around: Around = field(repr=False)
+    context: Context = field(repr=False)
 
-    def kind(self, node: ast.expr | None = None) -> Seen | None:
+    def observed(self, node: ast.expr | None = None) -> Observed | None:
         """What stood here, or at another expression of the same tree."""
-        return self.around.seen.get(id(self.node if node is None else node))
+        return self.context.observed.get(id(self.node if node is None else node))
 
     @property
     def line(self) -> int:
@@ -49,7 +50,7 @@ class Place:
         return node.right.lineno if isinstance(node, ast.BinOp) else node.lineno
 
     @property
-    def around_it(self) -> ast.AST:
+    def shown(self) -> ast.AST:
         """The nearest expression that this is a part of and that a reader can be pointed to."""
         above = self.above
         while above is not None and isinstance(above.node, ast.Tuple | ast.Slice | ast.Starred):
@@ -62,6 +63,11 @@ class Place:
         return not isinstance(getattr(self.node, "ctx", ast.Load()), ast.Load)
 
     @property
+    def is_called(self) -> bool:
+        """Is this the function of a call?"""
+        return isinstance(self.parent, ast.Call) and self.field == "func"
+
+    @property
     def call(self) -> ast.Call | None:
         """The call of which this is an argument, or part of one."""
         above = self.parent if isinstance(self.parent, ast.Call) else self.above and self.above.parent
@@ -72,9 +78,9 @@ class Place:
         """The name of the function or method of which this is an argument, else nothing."""
         return name_of(self.call) if self.call is not None else ""
 
-    def may_be(self, *whats: str) -> bool:
-        """Was the value of one of these kinds? Where nothing was seen, it may have been."""
-        return self.kind() is None or self.kind().what in whats
+    def may_be(self, *kinds: str) -> bool:
+        """Was the value of one of these kinds? Where nothing was observed, it may have been."""
+        return self.observed() is None or self.observed().kind in kinds
 
     @property
     def is_asked(self) -> bool:
@@ -88,44 +94,96 @@ class Place:
 
     @property
     def axes(self) -> int | None:
-        """How many axes the tensor here has; None where no tensor was seen."""
-        return self.kind().axes if self.kind() is not None and self.kind().what == "tensor" else None
+        """How many axes the tensor here has; None where no tensor was observed."""
+        seen = self.observed()
+        return seen.axes if seen is not None and seen.kind == "tensor" else None
+
+    def edit(self, operator: str, cost: float, question: str, new: ast.expr, about: ast.AST | None = None) -> "Edit":
+        """The edit that puts something else in this place; `{it}` in the question is this place, or `about`."""
+        return Edit(
+            operator=operator,
+            cost=cost + 0.01 * min(self.size, 30),
+            asks=question,
+            about=about or self.node,
+            part=self.part,
+            lines=(self.line,),
+            changes=(Change(self.parent, self.field, self.index, self.node, new),),
+            before=self.node,
+            after=new,
+            statement=self.statement,
+            place=self,
+        )
+
+
+class Change(NamedTuple):
+    """What becomes of one field of a tree, or of one element of it."""
+
+    owner: ast.AST
+    field: str
+    index: int | None
+    old: Any
+    new: Any
+
+    def stands(self) -> bool:
+        """Is the old still there?"""
+        value = getattr(self.owner, self.field)
+        if self.index is not None:
+            value = value[self.index] if self.index < len(value) else None
+        return value is self.old
+
+    def put(self, value: Any) -> None:
+        """Put the old or the new there."""
+        if self.index is None:
+            setattr(self.owner, self.field, value)
+        else:
+            getattr(self.owner, self.field)[self.index] = value
 
 
 @dataclass(frozen=True)
 class Edit:
     """A small change of a tree: what is put where, in which line, and what to ask whoever wrote that line.
 
-    `{it}` in the question is `about`; `before` becomes `after`, or `after` says in words what changes.
+    `operator` is the kind of change. `{it}` in the question is `about`; `before` becomes `after`, or `after` says in
+    words what changes.
     """
 
-    kind: str
+    operator: str
+    cost: float
     asks: str
     about: ast.AST
     part: Part
-    line: int
-    slots: tuple[Slot, ...]
-    cost: float
+    lines: tuple[int, ...]
+    changes: tuple[Change, ...]
     before: ast.AST | None
     after: ast.AST | str
     statement: ast.AST | None = None
+    place: Place | None = field(default=None, repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_found", [_at(*slot[:3]) for slot in self.slots])
+    @property
+    def line(self) -> int:
+        """The first line to look at."""
+        return self.lines[0]
 
-    def make(self) -> list[Slot] | None:
-        """Change the tree; gives back what takes the change back, or None where another edit has changed the place."""
-        if any(_at(*slot[:3]) is not found for slot, found in zip(self.slots, self._found, strict=True)):
-            return None
-        return [_put(*slot) for slot in self.slots]
+    def apply(self) -> bool:
+        """Change the tree; False where another edit has changed the place."""
+        if not all(change.stands() for change in self.changes):
+            return False
+        for change in self.changes:
+            change.put(change.new)
+        return True
+
+    def undo(self) -> None:
+        """Make the tree what it was."""
+        for change in reversed(self.changes):
+            change.put(change.old)
 
     @property
     def signature(self) -> tuple[str, str, str]:
         """What edits of the same form have in common; names count where a name is what changes."""
         before, after = ast.unparse(self.before), self.after if isinstance(self.after, str) else ast.unparse(self.after)
-        if self.kind != "name":
+        if self.operator != "name":
             before, after = (_NAME.sub("_", text) for text in (before, after))
-        return self.kind, before, after
+        return self.operator, before, after
 
     @property
     def question(self) -> str:
@@ -134,38 +192,32 @@ class Edit:
 
     @property
     def words(self) -> str:
-        """The line as it becomes, or what becomes of it; asked while the edit is made."""
+        """The line as it becomes, or what becomes of it; asked while the edit is applied."""
         if isinstance(self.after, str):
             return self.after
-        statement = self.after if self.statement is None else self.statement
-        return f"`{ast.unparse(ast.fix_missing_locations(statement)).splitlines()[0]}`"
+        changed = self.after if self.statement is None else self.statement
+        return f"`{ast.unparse(ast.fix_missing_locations(changed)).splitlines()[0]}`"
 
 
-def take_back(undo: list[Slot]) -> None:
-    """Put back what an edit's `make` replaced."""
-    for slot in reversed(undo):
-        _put(*slot)
+@contextlib.contextmanager
+def applied(*edits: Edit) -> Iterator[bool]:
+    """The tree with these edits; False where they stand in each other's way. Afterwards it is what it was."""
+    done: list[Edit] = []
+    try:
+        for edit in edits:
+            if not edit.apply():
+                break
+            done.append(edit)
+        yield len(done) == len(edits)
+    finally:
+        for edit in reversed(done):
+            edit.undo()
 
 
-def _at(parent: ast.AST, name: str, index: int | None) -> Any:
-    value = getattr(parent, name)
-    return value if index is None else value[index] if index < len(value) else None
-
-
-def _put(parent: ast.AST, name: str, index: int | None, new: Any) -> Slot:
-    if index is None:
-        old = getattr(parent, name)
-        setattr(parent, name, new)
-    else:
-        old = getattr(parent, name)[index]
-        getattr(parent, name)[index] = new
-    return parent, name, index, old
-
-
-def places(part: Part, around: Around) -> Iterator[Place]:
+def places(part: Part, context: Context) -> Iterator[Place]:
     """All expressions of a definition whose value the program uses, from the top down."""
     for statement in statements(part.tree):
-        yield from _below(part, statement, None, statement, around)
+        yield from _below(part, statement, None, statement, context)
 
 
 def statements(node: ast.AST) -> Iterator[ast.stmt]:
@@ -181,8 +233,8 @@ _NO_VALUES = {"annotation", "returns", "decorator_list", "type_params", "pattern
 _NO_VALUES |= {"handlers", "cases", "bases"}
 
 
-def _below(part: Part, node: ast.AST, above: Place | None, statement: ast.stmt, around: Around) -> Iterator[Place]:
-    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Delete) or is_words(node):
+def _below(part: Part, node: ast.AST, above: Place | None, statement: ast.stmt, context: Context) -> Iterator[Place]:
+    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Delete) or is_docstring(node):
         return
     for name, value in ast.iter_fields(node):
         if (name in _NO_VALUES and isinstance(value, list)) or name in ("annotation", "returns"):
@@ -192,26 +244,21 @@ def _below(part: Part, node: ast.AST, above: Place | None, statement: ast.stmt, 
                 continue
             here = above
             if isinstance(child, ast.Subscript) or (isinstance(child, ast.expr) and not _has_no_value(child)):
-                here = Place(part, child, node, name, index, above, statement, around)
+                here = Place(part, child, node, name, index, above, statement, context)
                 yield here
-            yield from _below(part, child, here, statement, around)
+            yield from _below(part, child, here, statement, context)
 
 
 def _has_no_value(node: ast.expr) -> bool:
     """Is it the target of an assignment, or what only stands between brackets, such as `:` and `:, None`?"""
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
-    written = not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
-    return written or any(isinstance(part, ast.Slice) for part in parts)
+    target = not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+    return target or any(isinstance(part, ast.Slice) for part in parts)
 
 
-def is_words(node: ast.AST) -> bool:
+def is_docstring(node: ast.AST) -> bool:
     """Is this a docstring, or another statement that says something and does nothing?"""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
-def keyword(name: str, value: ast.expr) -> ast.keyword:
-    """An argument given by name."""
-    return located(ast.keyword(name, value), value)
 
 
 def name_of(call: ast.Call) -> str:
@@ -221,35 +268,6 @@ def name_of(call: ast.Call) -> str:
     'softmax'
     """
     return getattr(call.func, "attr", getattr(call.func, "id", ""))
-
-
-def fill(text: str, at: ast.AST, **parts: ast.expr) -> ast.expr:
-    """An expression written as text, with expressions of a tree in the place of some of its names.
-
-    >>> ast.unparse(fill("X.transpose(-2, -1)", ast.Name("k"), X=ast.Name("key")))
-    'key.transpose(-2, -1)'
-    """
-    made = ast.parse(text, mode="eval").body
-    return parts[made.id] if isinstance(made, ast.Name) and made.id in parts else _filled(made, at, parts)
-
-
-def _filled(node: ast.AST, at: ast.AST, parts: dict[str, ast.expr]) -> ast.AST:
-    located(node, at)
-    for name in node._fields:
-        value = getattr(node, name, None)
-        for index, child in enumerate(value) if isinstance(value, list) else ((None, value),):
-            if isinstance(child, ast.Name) and child.id in parts:
-                _put(node, name, index, parts[child.id])
-            elif isinstance(child, ast.AST):
-                _filled(child, at, parts)
-    return node
-
-
-def located(node: ast.AST, at: ast.AST) -> ast.AST:
-    """Give a new node the position of another."""
-    node.lineno = node.end_lineno = getattr(at, "lineno", 1)
-    node.col_offset = node.end_col_offset = 0
-    return node
 
 
 def size(node: ast.AST) -> int:
