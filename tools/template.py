@@ -4,7 +4,10 @@ import re
 
 # The sections every chapter has, in this order. Between "The question" and "Pitfalls, measured" stand its own.
 BEFORE = ("Warm-up", "The question")
-AFTER = ("Pitfalls, measured", "Exercises", "Quiz", "Recap", "Further reading")
+AFTER = ("Pitfalls, measured", "Exercises", "Quiz", "Recap", "What now", "Further reading")
+
+# What a reader may skip is an aside: a heading of the third level, a question, and what follows up to the next heading.
+ASIDE = "Aside: "
 
 PITFALLS = (3, 5)  # at least, at most
 EXERCISES, JOINING_EXERCISES = 4, 1  # at least: in the whole chapter, under its heading "Exercises"
