@@ -1,4 +1,4 @@
-"""Sphinx extension: the map of the course, the list of its chapters, and `{chapter}`, a link to one of them.
+"""Sphinx extension: the map of the course, its hours, the list of its chapters, and `{chapter}`, a link to one of them.
 
 A chapter exists where _toc.yml lists it. Until then it is shown as planned and nothing links to it.
 """
@@ -14,6 +14,8 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 BOOK = Path("book")
+# What `make notebooks` writes into a chapter's opening table.
+TAKES = re.compile(r"\| It takes you \| (\d+) minutes to read(?:, (\d+) for the asides)?, (\d+) to practice \|")
 BLOCK = re.compile(r'<g class="(block[^"]*)" data-chapter="(\w+)">(.*?)</g>', re.DOTALL)
 
 
@@ -64,6 +66,33 @@ class Map(SphinxDirective):
         return [nodes.raw("", f"{box}{linked(svg, address)}</div>", format="html")]
 
 
+def minutes(env: BuildEnvironment, chapter: str) -> tuple[int, int, int]:
+    """What a chapter takes its reader: its main path, its asides, its exercises."""
+    found = TAKES.search((Path(env.srcdir) / "chapters" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
+    return tuple(int(part or 0) for part in found.groups()) if found else (0, 0, 0)
+
+
+class Hours(SphinxDirective):
+    """`{course-hours}`: what the whole course takes, summed up from its chapters, and its number of exercises."""
+
+    def run(self) -> list[nodes.Node]:
+        names = [name for part in chapters(self.env) for name in part["chapters"] if exists(self.env, name)]
+        for name in names:
+            self.env.note_dependency(str(Path(self.env.srcdir) / "chapters" / f"{name}.ipynb"))
+        takes = [minutes(self.env, name) for name in names]
+        main, asides, practice = (round(sum(each) / 60) for each in zip(*takes, strict=True))
+        block = round(sum(minutes(self.env, name)[0] for name in names if name[:2] <= "08") / 60)
+        count = len([*(Path(self.env.srcdir) / "course_practice" / "exercises").glob("*/[a-z]*.py")])
+        text = (
+            f"The main path of the {len(names)} chapters takes about **{main} hours** to read, the first {block} of "
+            f"them up to the first Transformer block. Asides, which you may leave folded, take another {asides}, and "
+            f"the **{count} exercises** about {practice}."
+        )
+        paragraph = nodes.paragraph()
+        self.state.nested_parse(StringList([text], source=self.env.docname), 0, paragraph)
+        return [*paragraph.children]
+
+
 class Chapters(SphinxDirective):
     """`{course-chapters}`: every chapter, part by part."""
 
@@ -76,6 +105,7 @@ class Chapters(SphinxDirective):
                 here = exists(self.env, name)
                 lines.append(
                     f"* {f'[{title}](/chapters/{name}.ipynb)' if here else f'{title} *(planned)*'}. {entry['about']}"
+                    + (f" *{minutes(self.env, name)[0]} minutes*" if here else "")
                 )
             lines.append("")
         box = nodes.container(classes=["course-chapters"])
@@ -97,5 +127,6 @@ class ChapterRole(SphinxRole):
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("course-map", Map)
     app.add_directive("course-chapters", Chapters)
+    app.add_directive("course-hours", Hours)
     app.add_role("chapter", ChapterRole())
     return {"parallel_read_safe": True, "parallel_write_safe": True}
