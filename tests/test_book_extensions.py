@@ -321,6 +321,14 @@ def test_an_unknown_chapter_is_refused():
         page_map.title_of(Environment(), "21_future")
 
 
+def test_the_small_map_marks_a_chapter_without_words():
+    tree = ElementTree.fromstring(page_map.small(SVG, "08_layer_norm"))
+    assert len([group for group in tree.iter("g") if group.get("class") == "here"]) == 5
+    assert "".join(tree.itertext()) == ""
+    assert not [element for element in tree.iter() if element.get("id")]
+    assert page_map.small(SVG, "21_future") == ""
+
+
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_the_front_page_knows_what_a_chapter_takes(name):
     main, _, practice = page_map.minutes(Environment(), name)
