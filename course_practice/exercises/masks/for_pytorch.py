@@ -1,11 +1,9 @@
-"""Exercise: the same mask for PyTorch."""
-
 import torch
 from torch import nn
 from torch.nn import functional as F
 
 from course_lib.masks import causal_mask
-from course_practice.engine import Exercise, Mistake, case
+from course_practice.engine import Exercise, case
 from course_practice.engine.compare import as_tensor
 from course_practice.exercises.inputs import randn
 
@@ -16,7 +14,10 @@ def for_pytorch(real, order):
     The first two go to `nn.MultiheadAttention` as `key_padding_mask` and `attn_mask`, where True means ignore. The
     third goes to `F.scaled_dot_product_attention` as `attn_mask`, where True means may attend.
     """
-    return ~real, ~order, real[:, None, None, :] & order
+    key_padding_mask = ~real
+    attn_mask = ~order
+    sdpa_mask = real[:, None, None, :] & order
+    return key_padding_mask, attn_mask, sdpa_mask
 
 
 def for_pytorch_starter(real, order):
@@ -30,16 +31,6 @@ def additive_masks(real, order):
     zero = torch.zeros(())
     both = torch.logical_and(real.unsqueeze(1).unsqueeze(2), order)
     return tuple(torch.where(mask, zero, float("-inf")) for mask in (real, order, both))
-
-
-def everything_in_one_mask(real, order):
-    n_heads = 2
-    both = (real[:, None, :] & order).repeat_interleave(n_heads, dim=0)
-    return torch.zeros(real.shape).bool(), both.logical_not(), both.view(len(real), n_heads, *order.shape)
-
-
-def by_comparing_with_false(real, order):
-    return real == False, order == False, torch.stack([order & row for row in real]).unsqueeze(1)  # noqa: E712
 
 
 class _TwoAttentions:
@@ -77,23 +68,7 @@ class _TwoAttentions:
         return tensor.double() if tensor is not None and tensor.is_floating_point() else tensor
 
 
-def _three(padding=lambda real, order: ~real, attn=lambda real, order: ~order, sdpa=None):
-    sdpa = sdpa or (lambda real, order: real[:, None, None, :] & order)
-    return lambda real, order: (padding(real, order), attn(real, order), sdpa(real, order))
-
-
-def _real(real, order):
-    return real
-
-
-def _order(real, order):
-    return order
-
-
 EXERCISE = Exercise(
-    title="The same mask for PyTorch",
-    task="From real (batch, n) and order (n, n), both True = may attend, return three masks: key_padding_mask and "
-    "attn_mask for nn.MultiheadAttention, and attn_mask for F.scaled_dot_product_attention.",
     reference=for_pytorch,
     starter=for_pytorch_starter,
     call=_TwoAttentions(),
@@ -116,95 +91,5 @@ EXERCISE = Exercise(
         ),
         case(torch.tensor([[True] * 7] * 2), causal_mask(7), about="no pads"),
     ],
-    mistakes=(
-        Mistake(
-            "nothing-inverted",
-            _three(_real, _order),
-            "The mask for `F.scaled_dot_product_attention` is right. `nn.MultiheadAttention` reads True as *ignore*: "
-            "as it stands, each token looks only at pads that lie in its future.",
-        ),
-        Mistake(
-            "padding-not-inverted",
-            _three(padding=_real),
-            "Your `attn_mask` is right, `key_padding_mask` is not: in `nn.MultiheadAttention` True means *ignore* in "
-            "both.",
-        ),
-        Mistake(
-            "order-not-inverted",
-            _three(attn=_order),
-            "Your `key_padding_mask` is right, `attn_mask` is not: in `nn.MultiheadAttention` True means *ignore* in "
-            "both.",
-        ),
-        Mistake(
-            "sdpa-inverted",
-            _three(sdpa=lambda real, order: ~(real[:, None, None, :] & order)),
-            "The masks for `nn.MultiheadAttention` are right. `F.scaled_dot_product_attention` reads True as *may "
-            "attend*, as here, so there is nothing to invert.",
-        ),
-        Mistake(
-            "sdpa-inverted-before-and",
-            _three(sdpa=lambda real, order: ~real[:, None, None, :] & ~order),
-            "The masks for `nn.MultiheadAttention` are right. The third mask needs no `~` at all: there True means "
-            "*may attend*, as here.",
-        ),
-        Mistake(
-            "truth-of-a-tensor",
-            lambda real, order: (not real, not order, real[:, None, None, :] & order),
-            "Somewhere Python asks whether a whole tensor is true (`not`, `and`, `or`, and `if` do), and a tensor of "
-            "many booleans refuses to answer. `~` inverts and `&` joins cell by cell.",
-        ),
-        Mistake(
-            "polarities-swapped",
-            _three(_real, _order, lambda real, order: ~(real[:, None, None, :] & order)),
-            "Each of the two got what the other wants: `nn.MultiheadAttention` reads True as *ignore*, "
-            "`F.scaled_dot_product_attention` as *may attend*.",
-        ),
-        Mistake(
-            "sdpa-order-alone",
-            _three(sdpa=_order),
-            "The third mask hides the future but not the pads: this function has no second mask, so one must say both.",
-        ),
-        Mistake(
-            "sdpa-padding-alone",
-            _three(sdpa=lambda real, order: real[:, None, None, :]),
-            "The third mask hides the pads but not the future: this function has no second mask, so one must say both.",
-        ),
-        Mistake(
-            "sdpa-adds-zero-one",
-            _three(sdpa=lambda real, order: (real[:, None, None, :] & order).double()),
-            "The third mask is a mask of numbers, and those are *added* to the scores: 1 and 0 hide nothing. Keep it "
-            "boolean, or use 0 and −∞.",
-        ),
-        Mistake(
-            "adds-zero-one",
-            _three(lambda real, order: (~real).double(), lambda real, order: (~order).double()),
-            "Masks of numbers are *added* to the scores: 0 and 1 hide nothing. Keep them boolean, or use 0 and −∞.",
-        ),
-        Mistake(
-            "adds-zero-one-not-inverted",
-            _three(lambda real, order: real.double(), lambda real, order: order.double()),
-            "Masks of numbers are *added* to the scores: 0 and 1 hide nothing. A boolean mask, True = ignore, does.",
-        ),
-        Mistake(
-            "sdpa-no-axis-for-heads",
-            _three(sdpa=lambda real, order: real[:, None, :] & order),
-            "The third mask lacks the axis of the heads: (batch, n, n) beside scores (batch, n_heads, n, n) puts the "
-            "sentences on the heads.",
-        ),
-        Mistake(
-            "sdpa-two-axes",
-            _three(sdpa=lambda real, order: real & order),
-            "The third mask joins (batch, n) and (n, n) as they are, so sentence i masks query i. Put the axes of "
-            "heads and queries between batch and keys first.",
-        ),
-    ),
-    hints=(
-        "Two masks for the module, one for the function: look up what True means in each.",
-        "`nn.MultiheadAttention` asks what to *ignore*, and takes padding and order apart. "
-        "`F.scaled_dot_product_attention` asks what to *keep*, in one mask that broadcasts to (batch, n_heads, n, n).",
-        "`~real`, `~order`, and `real` with two new axes in the middle, joined with `order` by `&`.",
-    ),
-    alternatives=(additive_masks, everything_in_one_mask, by_comparing_with_false),
-    difficulty=2,
-    minutes=10,
+    alternatives=(additive_masks,),
 )

@@ -1,7 +1,4 @@
-"""Exercise: bug hunt in a training loop."""
-
 from dataclasses import dataclass
-from itertools import product
 
 import torch
 from torch import nn
@@ -10,7 +7,7 @@ from torch.nn import functional as F
 from course_lib.batching import make_batch
 from course_lib.tokens import PAD
 from course_lib.training import label_smoothed_loss
-from course_practice.engine import Exercise, Mistake, case
+from course_practice.engine import Exercise, case
 from course_practice.exercises.inputs import randn
 
 
@@ -64,46 +61,6 @@ def with_the_courses_loss(model, optimizer, epochs, rate, validate):
             optimizer.step()
             update += 1
         curve += [validate(model.eval())]
-    return curve
-
-
-def training_mode_restored(model, optimizer, epochs, rate, validate):
-    curve, update = [], 0
-    model.train()
-    for batches in epochs:
-        for batch in batches:
-            update += 1
-            logits, real = model(batch.src, batch.tgt_in), batch.tgt_out != PAD
-            loss = F.cross_entropy(logits[real], batch.tgt_out[real])
-            loss.backward()
-            norm = torch.sqrt(sum(p.grad.square().sum() for p in model.parameters()))
-            for p in model.parameters():
-                p.grad *= (1.0 / norm).clamp(max=1.0)
-            optimizer.param_groups[0].update(lr=rate(update))
-            optimizer.step()
-            optimizer.zero_grad()
-        model.train(False)
-        curve.append(float(validate(model)))
-        model.train()
-    return torch.tensor(curve)
-
-
-def sum_over_tokens(model, optimizer, epochs, rate, validate):
-    curve = []
-    pairs = [(epoch, batch) for epoch, batches in enumerate(epochs) for batch in batches]
-    for number, (epoch, batch) in enumerate(pairs):
-        model.train()
-        total = F.cross_entropy(
-            model(batch.src, batch.tgt_in).flatten(0, 1), batch.tgt_out.flatten(), ignore_index=0, reduction="sum"
-        )
-        optimizer.zero_grad()
-        (total / batch.n_tokens).backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.param_groups[0]["lr"] = rate(number + 1)
-        optimizer.step()
-        if number + 1 == len(pairs) or pairs[number + 1][0] > epoch:
-            model.eval()
-            curve.append(validate(model))
     return curve
 
 
@@ -186,100 +143,7 @@ def _call(obj, given):
     return *seen, model.table.detach().clone(), curve
 
 
-def _over_real(losses, batch):
-    return losses.sum() / batch.n_tokens
-
-
-def _fit(
-    rate="update",
-    mode="each",
-    clip="after",
-    pads=True,
-    zero="before",
-    eval_mode=True,
-    curve_of="epoch",
-    mean=_over_real,
-):
-    """The repaired loop with some of its bugs left in, or others put in."""
-
-    def answer(model, optimizer, epochs, rate_of, validate):
-        update, curve = 0, []
-        model.train()
-        for batches in epochs:
-            if mode == "each":
-                model.train()
-            if rate == "epoch":
-                update += 1
-                optimizer.param_groups[0]["lr"] = rate_of(update)
-            for batch in batches:
-                if rate not in ("epoch", "late"):
-                    optimizer.param_groups[0]["lr"] = rate_of(update + (rate != "behind"))
-                update += rate != "epoch"
-                logits = model(batch.src, batch.tgt_in)
-                ignored = {"ignore_index": PAD} if pads else {}
-                loss = mean(F.cross_entropy(logits.mT, batch.tgt_out, reduction="none", **ignored), batch)
-                if zero == "before":
-                    optimizer.zero_grad()
-                if clip == "before":
-                    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-                loss.backward()
-                if clip == "after":
-                    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-                if clip == "value":
-                    nn.utils.clip_grad_value_(model.parameters(), 1.0)
-                if zero == "after":
-                    optimizer.zero_grad()
-                optimizer.step()
-                if rate == "late":
-                    optimizer.param_groups[0]["lr"] = rate_of(update)
-                if curve_of == "batch":
-                    curve.append(validate(model.eval()))
-                    model.train()
-            if eval_mode:
-                model.eval()
-            if curve_of == "epoch":
-                curve.append(validate(model))
-            if rate == "anew":
-                update = 0
-        return curve
-
-    return answer
-
-
-_OPEN = {
-    "rate": ("the rate", "how many updates does an epoch have, and how many rates does it get?"),
-    "mode": ("the mode", "in which mode is the model in the second epoch, after the first `eval()`?"),
-    "clip": ("the clipping", "between which two lines are there gradients that no step has used yet?"),
-    "pads": ("the pads", "which targets does the loss count?"),
-}
-_LEFT = {
-    "rate": {"rate": "epoch"},
-    "mode": {"mode": "once"},
-    "clip": {"clip": "before"},
-    "pads": {"pads": False, "mean": lambda losses, batch: losses.mean()},
-}
-
-
-def _partly_repaired():
-    """Every way to find some of the four bugs: what is found, and where to look next."""
-    for left in product((False, True), repeat=4):
-        names = [name for name, open_ in zip(_OPEN, left, strict=True) if open_]
-        if not 0 < len(names) < 4:
-            continue
-        found = ", ".join(_OPEN[name][0] for name in _OPEN if name not in names)
-        questions = " ".join(_OPEN[name][1].capitalize() for name in names)
-        count = ("None", "One", "Two", "Three")[4 - len(names)]
-        yield Mistake(
-            "left-" + "-and-".join(names),
-            _fit(**{key: value for name in names for key, value in _LEFT[name].items()}),
-            f"{count} of four found: {found}. {questions}",
-        )
-
-
 EXERCISE = Exercise(
-    title="Bug hunt: four bugs in a loop",
-    task="Find the four bugs. The check records, in this order: the rates, the model's mode in training (1 is training "
-    "mode), its mode in validation, the norms of the gradients at each step, the weights at the end, and the curve.",
     reference=fit,
     starter=starter_repair,
     call=_call,
@@ -289,72 +153,5 @@ EXERCISE = Exercise(
         case(_Run((((3, 1), (2, 4)), ((1, 1), (2, 5)))), about="two epochs of padded batches"),
         case(_Run((((3, 1), (2, 4)), ((1, 1), (2, 5))), scale=0.3), about="gradients too small to be clipped"),
     ],
-    mistakes=(
-        *_partly_repaired(),
-        Mistake(
-            "gradients-not-cleared",
-            _fit(zero="never"),
-            "The four bugs are gone, and so is `zero_grad`: each update still carries the gradients before it.",
-        ),
-        Mistake(
-            "never-in-evaluation-mode",
-            _fit(eval_mode=False),
-            "Three and a half: the model now validates in training mode, with its dropout. It needs `eval()` before, "
-            "and `train()` again after.",
-        ),
-        Mistake(
-            "cleared-before-the-step",
-            _fit(zero="after"),
-            "The gradients are cleared between `backward` and `step`, so no step has any: the weights never change.",
-        ),
-        Mistake(
-            "pads-below-the-line",
-            _fit(mean=lambda losses, batch: losses.mean()),
-            "The pads add nothing to your sum, but you divide by their number, too. Where clipping does not hide it, "
-            "the gradient is too small: divide by the number of real targets.",
-        ),
-        Mistake(
-            "summed",
-            _fit(mean=lambda losses, batch: losses.sum()),
-            "Your loss is a sum. Where clipping does not hide it, the gradient is too large: divide by the number of "
-            "real targets.",
-        ),
-        Mistake(
-            "clipped-by-value",
-            _fit(clip="value"),
-            "You cut each number of the gradient, which turns its direction. The listing clips the norm of all of "
-            "them: `clip_grad_norm_`.",
-        ),
-        Mistake(
-            "validated-after-each-batch",
-            _fit(curve_of="batch"),
-            "The curve has a value for each batch. Validate once, at the end of each epoch.",
-        ),
-        Mistake(
-            "updates-counted-anew",
-            _fit(rate="anew"),
-            "The rate changes at each update, but each epoch counts from 1 again. Count on through all the epochs.",
-        ),
-        Mistake(
-            "rate-after-the-step",
-            _fit(rate="late"),
-            "The rate is set after the step, so each update has the rate of the one before. Set it before `step`.",
-        ),
-        Mistake(
-            "rate-one-behind",
-            _fit(rate="behind"),
-            "The rate now changes at each update, but one too late: updates count from 1, so add 1 before you ask "
-            "for the rate.",
-        ),
-    ),
-    hints=(
-        "Four lines stand in the wrong place or lack something: the rate, the mode, the clipping, the loss.",
-        "The rate belongs to an update, not to an epoch. `eval()` lasts until somebody calls `train()`. Clipping "
-        "needs gradients. `cross_entropy` counts pads unless you tell it not to.",
-        "Count the updates in the inner loop and set the rate there, move `model.train()` into the outer loop, and the "
-        "clipping below `loss.backward()`. Add `ignore_index=PAD`.",
-    ),
-    alternatives=(with_the_courses_loss, training_mode_restored, sum_over_tokens),
-    difficulty=3,
-    minutes=15,
+    alternatives=(with_the_courses_loss,),
 )
