@@ -10,9 +10,9 @@ AFTER = ("Pitfalls, measured", "Exercises", "Quiz", "Recap", "What now", "Furthe
 ASIDE = "Aside: "
 NO_ASIDES = ("Warm-up", "Exercises", "Quiz", "Recap", "What now", "Further reading")
 # What the rest of a chapter, its main path, holds at most, its pitfalls, exercises, and reading list apart.
-ROAD_WORDS, ROAD_LINES, ROAD_NUMBERS = 2600, 200, 120
+ROAD_WORDS, ROAD_LINES, ROAD_NUMBERS = 2600, 200, 165
 APART = ("Pitfalls, measured", "Exercises", "Quiz", "Further reading")
-ANSWER_WORDS, WHAT_NOW_WORDS = 45, 90
+ANSWER_WORDS = 52  # of an aside, at most
 
 PITFALLS = (3, 5)  # at least, at most
 EXERCISES, JOINING_EXERCISES = 4, 1  # at least: in the whole chapter, under its heading "Exercises"

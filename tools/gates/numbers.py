@@ -63,7 +63,7 @@ SHARED = re.compile(r"(?: to| and| or|,) [\d.]+\s?%")  # in "60 to 67%" both are
 ABOUT = r"about|nearly|almost|roughly|around|over|(?:more|less|fewer) than|at (?:most|least)|up to|not even|only"
 IN_WORDS = re.compile(
     rf"\b(?:{COUNTS}|{TENS})(?: [a-z]+){{0,2}} (?:in|of|out of)(?: the| all| a| its| our)? (?:{TENS})\b"
-    rf"|\b(?!one\b)(?:{COUNTS})(?: [a-z]+)? (?:in|of|out of)(?: the| all)? \d\d+\b"
+    rf"|\b(?!one\b)(?:{COUNTS})(?: [a-z]+)? (?:in|of|out of)(?: the| all)? \d\d+\b(?!\s?%)"
     rf"|\b(?!one\b)(?:{COUNTS}) (?:of|out of)(?: the| all)? (?:{COUNTS}) "
     rf"(?:runs|seeds|trainings|models|cases|sentences)\b"
     rf"|\b(?:{COUNTS})(?: [a-z]+)? in (?:{COUNTS})\b"
