@@ -4,11 +4,13 @@
 
 The English side of the course corpus as one text; about 139,500 parameters; windows of 64 words, 16 of them an update,
 in the same order for each model of a seed. AdamW at the rate 0.01, warm-up over a tenth of the updates, then a cosine.
-`rates` says what the other rates give with seed 0. Five seeds, two lengths of training.
+(Updates are counted from 0, so the first one has the rate 0 and moves nothing, for all models alike.) `rates` says what
+the other rates give with seed 0. Five seeds, two lengths of training.
 
 The controls train for the shorter time. In them sinusoids are not added to the words, but to what W^Q and W^K read:
-positions are absolute, and arrive where RoPE brings them, in the first layer or in each; in the last control W^V reads
-them, too. `uncentered` are the losses of the 2017 models whose norms stop centering after the training.
+positions are absolute, and arrive where RoPE brings them, in the first layer or in each; in the last of these W^V reads
+them, too. In "sinusoids × 2" they are added to the words, twice as large. `uncentered` are the losses of the 2017
+models whose norms stop centering after the training.
 About 30 minutes on one core.
 """
 
@@ -27,7 +29,7 @@ from course_lib.language_model import LanguageModel, LanguageModelConfig, window
 from course_lib.layer_norm import LayerNorm
 from course_lib.modern import GroupedQueryAttention, RMSNorm
 from course_lib.multi_head import merge_heads, split_heads
-from course_lib.positional_encoding import sinusoidal_encoding
+from course_lib.positional_encoding import SinusoidalPositions, sinusoidal_encoding
 from course_lib.tokens import EOS, UNK
 from course_lib.training import cosine
 from experiments import store
@@ -50,6 +52,7 @@ CONTROLS = {  # layers whose queries and keys read sinusoids, and whether values
     "first layer": (1, False),
     "every layer": (2, False),
     "every layer, values too": (2, True),
+    "sinusoids × 2": (0, False),
 }
 
 
@@ -77,10 +80,19 @@ class Placed(GroupedQueryAttention):
         return self.w_o(merge_heads(output)), weights, (key, value)
 
 
+class Louder(SinusoidalPositions):
+    """Adds sinusoids twice as large."""
+
+    def forward(self, x, offset=0):
+        return x + 2 * self.rows(offset, offset + x.shape[1])
+
+
 def make(part: str, vocab_size: int, seed: int) -> LanguageModel:
     torch.manual_seed(seed)
     config = LanguageModelConfig(vocab_size, d_model=64, n_layers=2, **OLD)
     model = LanguageModel(dataclasses.replace(config, **PARTS.get(part, {"positions": "none"})))
+    if part == "sinusoids × 2":
+        model.positions = Louder(config.d_model)
     n_layers, in_values = CONTROLS.get(part, (0, False))
     for block in model.blocks[:n_layers]:
         block.attention.__class__ = Placed

@@ -5,8 +5,9 @@
 One attention layer, d_model = 64. Two back: write the word that stands two positions before, 10 random words. Again:
 does this word occur a second time in the sentence? 24 random words. The table of words begins with a standard deviation
 of 1 or 1/√d_model, and is multiplied by √d_model or not. Two more starts tell the size of the sum from the ratio of its
-parts. Each task at two learning rates with three seeds, until the loss is below 0.1 or the updates are used up. About
-three minutes on one core.
+parts. Each task at two learning rates with three seeds, until the loss is below 0.1 or the updates are used up. Two
+controls repeat the loud starts on two back: with a layer norm before the attention, and with scores divided by 64, the
+square of the factor. About four minutes on one core.
 """
 
 import math
@@ -30,24 +31,28 @@ WORDS = {
     "positions / √d": (1.0, 1.0, D**-0.5),  # positions drowned as in the last row, in a small sum
     "both × √d": (1.0, math.sqrt(D), math.sqrt(D)),  # nothing drowned, in a sum as large as in that row
 }  # the table's standard deviation, what it is multiplied by, and what the positions are multiplied by
+CONTROLS = {"layer norm first": (True, 1), "scores / 64": (False, D)}  # is there a norm, what the scores are divided by
 TASKS = {"two back": (10, 10, 300), "again": (24, 2, 600)}  # words, answers, updates
 
 
 class Reader(nn.Module):
     """Words times a factor, sinusoids, one head with a residual connection, readout."""
 
-    def __init__(self, n_words: int, n_answers: int, std: float, factor: float, places: float):
+    def __init__(self, n_words: int, n_answers: int, std: float, factor: float, places: float, control: tuple[bool, int]):
         super().__init__()
         self.words, self.factor = nn.Embedding(n_words, D), factor
         nn.init.normal_(self.words.weight, std=std)
         self.w_q, self.w_k, self.w_v = (nn.Linear(D, D, bias=False) for _ in range(3))
         self.readout = nn.Linear(D, n_answers)
+        norm_first, self.smaller = control
+        self.norm = nn.LayerNorm(D) if norm_first else nn.Identity()
         self.register_buffer("places", places * sinusoidal_encoding(N, D))
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         x = self.factor * self.words(ids) + self.places
-        scores = self.w_q(x) @ self.w_k(x).mT / math.sqrt(D)
-        return self.readout(x + scores.softmax(dim=-1) @ self.w_v(x))
+        y = self.norm(x)
+        scores = self.w_q(y) @ self.w_k(y).mT / math.sqrt(D) / self.smaller
+        return self.readout(x + scores.softmax(dim=-1) @ self.w_v(y))
 
 
 def example(task: str, ids: torch.Tensor) -> tuple[slice, torch.Tensor]:
@@ -57,11 +62,13 @@ def example(task: str, ids: torch.Tensor) -> tuple[slice, torch.Tensor]:
     return slice(None), ((ids[:, :, None] == ids[:, None]).sum(dim=-1) > 1).long()
 
 
-def train(task: str, words: str, lr: float, seed: int) -> tuple[int | None, float]:
+def train(
+    task: str, words: str, lr: float, seed: int, control: tuple[bool, int] = (False, 1)
+) -> tuple[int | None, float]:
     """The first update whose loss is below 0.1 (None: never), and the mean of the last ten losses."""
     make_reproducible(seed)
     n_words, n_answers, steps = TASKS[task]
-    model = Reader(n_words, n_answers, *WORDS[words]).double()
+    model = Reader(n_words, n_answers, *WORDS[words], control).double()
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
     losses = []
     for step in range(steps):
@@ -77,6 +84,18 @@ def train(task: str, words: str, lr: float, seed: int) -> tuple[int | None, floa
     return None, round(sum(losses[-10:]) / 10, 3)
 
 
+def controlled() -> list[dict]:
+    rows = []
+    for control in CONTROLS:
+        for words in ("default × √d", "both × √d"):
+            for lr in RATES:
+                runs = [train("two back", words, lr, seed, CONTROLS[control]) for seed in SEEDS]
+                solved, loss = (list(found) for found in zip(*runs, strict=True))
+                rows.append({"control": control, "words": words, "lr": lr, "solved": solved, "loss": loss})
+                print(rows[-1], flush=True)
+    return rows
+
+
 def main() -> None:
     rows = []
     for task in TASKS:
@@ -86,7 +105,7 @@ def main() -> None:
                 solved, loss = (list(found) for found in zip(*runs, strict=True))
                 rows.append({"task": task, "words": words, "lr": lr, "solved": solved, "loss": loss})
                 print(rows[-1], flush=True)
-    store(__file__, seeds=SEEDS, d_model=D, rows=rows)
+    store(__file__, seeds=SEEDS, d_model=D, rows=rows, controls=controlled())
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
     python -m experiments.translation_learning
 
 The trainings themselves are those of `python -m benchmarks.learning`, about two hours on two idle cores. Nothing is
-trained here: every run keeps its command, size, shares, BLEU with its signature, and learning curve.
+trained here: every run keeps its command, size, shares, BLEU with its signature, and learning curve, and what the
+command left to the machine: optimizer, precision, peak rate, and beam, with the processor.
 """
 
 import json
@@ -13,6 +14,7 @@ from experiments import store
 
 FILES = Path(__file__).parent.parent / "book" / "results" / "learning"
 KEPT = ("command", "parameters", "updates", "exact_match", "bleu", "bleu_signature", "alignment")
+CHOSEN = ("optimizer", "precision", "peak_lr", "beam")  # by the recipe, for this corpus and this machine
 
 
 def gathered(folder: Path = FILES) -> list[dict]:
@@ -22,7 +24,9 @@ def gathered(folder: Path = FILES) -> list[dict]:
         found = json.loads(path.read_text(encoding="utf-8"))
         kind, _, seed = path.stem.rpartition("_seed")
         curve = [[point["step"], round(point["seconds"]), round(point["val_loss"], 3)] for point in found["curve"]]
-        runs.append({"kind": kind, "seed": int(seed), **{key: found[key] for key in KEPT}, "curve": curve})
+        chosen = {key: found["options"][key] for key in CHOSEN} | {"processor": found["machine"]["processor"]}
+        kept = {key: found[key] for key in KEPT}
+        runs.append({"kind": kind, "seed": int(seed), **kept, "chosen": chosen, "curve": curve})
     return runs
 
 

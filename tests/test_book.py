@@ -12,6 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browser import launch
 from bs4 import BeautifulSoup
 
+from course_practice.exercises import registry
 from tools import address
 from tools.book import build
 from tools.environment import BOOK, ROOT
@@ -472,3 +473,17 @@ def test_search_works_without_a_server(book, visit):
     targets = page.locator("#search-results li a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
     assert any("chapters/" in target for target in targets)
     assert seen.outside == []
+
+
+def test_search_finds_first_what_has_the_name(book, visit):
+    page = visit().open(book / "search.html", "?q=mask")
+    page.wait_for_selector("#search-results li a", timeout=10_000)
+    first = "name => { const found = Search._performSearch(...Search._parseQuery(name)).at(-1);"
+    first += " return found ? [found[0] + found[2], found[1]] : []; }"
+    parts = yaml.safe_load((ROOT / "book" / "chapters.yml").read_text("utf-8"))
+    for chapter, entry in (pair for part in parts for pair in part["chapters"].items()):
+        assert page.evaluate(first, entry["title"])[0] == f"chapters/{chapter}"
+    titles = [(exercise.title, exercise.id.partition(".")[0]) for exercise in registry().values()]
+    missed = [title for title, subject in titles if not re.search(subject, page.evaluate(first, title)[0])]
+    assert len(missed) <= 2, missed
+    assert page.evaluate(first, "소프트맥스") == ["book/glossary#softmax", "Glossary"]

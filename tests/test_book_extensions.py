@@ -19,6 +19,7 @@ from sphinx.util.docutils import docutils_namespace
 
 from course_lib.figures import heatmap
 from course_lib.figures.page import css
+from course_practice import check
 from tools.cells import from_text
 from tools.environment import ROOT
 from tools.form import text_of
@@ -318,6 +319,31 @@ def test_a_chapter_is_called_the_same_everywhere(name):
 def test_an_unknown_chapter_is_refused():
     with pytest.raises(ValueError, match=re.escape("expected a chapter of book/chapters.yml, got '21_future'")):
         page_map.title_of(Environment(), "21_future")
+
+
+def test_the_small_map_marks_a_chapter_without_words():
+    tree = ElementTree.fromstring(page_map.small(SVG, "08_layer_norm"))
+    assert len([group for group in tree.iter("g") if group.get("class") == "here"]) == 5
+    assert "".join(tree.itertext()) == ""
+    assert not [element for element in tree.iter() if element.get("id")]
+    assert page_map.small(SVG, "21_future") == ""
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_the_front_page_knows_what_a_chapter_takes(name):
+    main, _, practice = page_map.minutes(Environment(), name)
+    assert main >= 5
+    assert practice >= 20
+
+
+def test_the_front_page_shows_what_the_check_says(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_COURSE_HOME", str(tmp_path))
+    page = (BOOK / "index.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)\n\n\ncheck\(\"masks.causal\", my_causal_mask\)\n```", page, re.DOTALL)
+    names = {"torch": torch}
+    exec(code, names)
+    (shown,) = re.findall(r"```text\n(.*?)\n```", page, re.DOTALL)
+    assert str(check("masks.causal", names["my_causal_mask"])).split("\n")[0] == shown
 
 
 # Results

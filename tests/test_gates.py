@@ -11,7 +11,7 @@ from tools import template
 from tools.cells import from_text, to_text
 from tools.environment import CHAPTERS
 from tools.form import text_of
-from tools.gates import chapter, definitions, exercises, folds, links, outputs, steady, width
+from tools.gates import chapter, definitions, exercises, folds, links, numbers, outputs, road, steady, width
 
 URL = "https://github.com/someone/transformer-course"
 COSTS = {"97_doubling": {"seconds": 3.0, "memory_mb": 280, "cores": 2}}
@@ -48,6 +48,11 @@ GATES = {
     "chapter.sections": chapter.sections,
     "chapter.title": chapter.title,
     "chapter.length": chapter.length,
+    "road.asides": road.asides,
+    "road.budget": road.budget,
+    "numbers.numbers": numbers.numbers,
+    "numbers.words": numbers.words,
+    "numbers.sums": numbers.sums,
     "chapter.opening_table": partial(chapter.opening_table, costs=COSTS),
     "chapter.lists": chapter.lists,
     "chapter.markdown_everyone_renders": chapter.markdown_everyone_renders,
@@ -180,21 +185,61 @@ BROKEN = {
         (swap("- Twice is", "- a\n- b\n- c\n- d\n- e\n- Twice is"), "expected a list of 1 to 6 lines, got 7"),
         (swap("https://arxiv.org/abs/1706.03762", "97_doubling.ipynb"), "expected links to papers, got none"),
         (cut("%% code figure", "%% markdown pitfalls"), "no interactive figure"),
+        (swap("[The same chapter](97_doubling.ipynb)", "This chapter"), "expected a link to the chapter that goes on"),
     ],
     "chapter.title": [
         (swap("# 97 · Doubling", "# Doubling"), "expected a title like '# 97 · …', got 'Doubling'"),
         (swap("# 97 · Doubling", "# 98 · Doubling"), "expected a title like '# 97 · …'"),
     ],
     "chapter.length": [
-        (swap("Some text.", "word " * 4500), "words of prose, at most 4,500"),
         (swap("Some text.", "word " * 1200), "words before the first exercise, at most 1,200"),
+    ],
+    "road.asides": [
+        (swap("always more?", "always more"), "cell 'aside': expected a question after '### Aside: '"),
+        (cut("No: twice", "%% code aside-less"), "expected the answer in the same cell"),
+        (swap("No: twice", "No, " * 50 + "twice"), "the answer has 54 words, at most 45"),
+        (
+            swap("## Recap", "## Recap\n\n%% markdown b\n### Aside: Why?\n\nSo.\n\n%% markdown c"),
+            "an aside in '## Recap'",
+        ),
+        (swap("The rest is", "### Here\n\nThe rest is"), "an aside begins and ends with a cell"),
+        (swap("print(less)", 'check("doubling.double", double)'), "cell 'aside-less': practice in an aside"),
+        (swap("3**2 ==", "less + 3**2 =="), "cell 'pitfall-1': needs 'less' of the aside in cell 'aside-less'"),
+    ],
+    "road.budget": [
+        (swap("Some text.", "word " * 2600), "words on the main path, at most 2,600"),
+        (
+            swap("def double(x: int", "x = 1\n" * 200 + "def double(x: int"),
+            "lines of code on the main path, at most 200",
+        ),
+        (output("definition", text="1 " * 121), "numbers on the main path, at most 120"),
+    ],
+    "numbers.numbers": [
+        (swap("Some text.", "In 62% of all cases it grows."), "nothing here holds the number '62%' in 'In 62% of"),
+        (swap("Some text.", "It grows 9 of 14 times."), "nothing here holds the number '9 of 14'"),
+        (swap("Some text.", "It takes sixteen steps."), "nothing here holds the number 'sixteen'"),
+        (swap("Some text.", "It takes 1,072 steps, or 0.37 of them."), "nothing here holds the number '1,072'"),
+        (swap("Some text.", "It is 4 times as slow."), "nothing here holds the number '4'"),
+        (
+            swap('"Twice the number."', '"Twice the number, 2.17."'),
+            "cell 'figure': nothing here holds the number '2.17'",
+        ),
+    ],
+    "numbers.words": [
+        (swap("Some text.", "It grows in six cases in ten."), "'six cases in ten' says a measurement in words"),
+        (swap("Some text.", "It takes about twice the time."), "'about twice' says a measurement in words"),
+        (swap("Some text.", "Two of three seeds agree."), "'Two of three seeds' says a measurement in words"),
+    ],
+    "numbers.sums": [
+        (swap("Some text.", "It takes 3 · 4 = 14 steps."), "'3 · 4 = 14' does not come out: 12.0 and 14.0"),
+        (swap("$2x$", r"$\frac{3}{4} \cdot 8 = 7$"), "does not come out: 6.0 and 7.0"),
     ],
     "chapter.opening_table": [
         (swap("| You need first |", "| Before |"), "no row '| You need first | … |'"),
         (swap("under 5 seconds", "under 20 seconds"), "expected the row '| It takes the machine | under 5 seconds"),
-        (swap("5 minutes to read", "1 minute to read"), "expected the row '| It takes you | 5 minutes to read"),
-        (swap("Three times · ★★☆ · 5 min", "Three times · ★★☆ · 15 min"), "5 minutes to read, 35 to practice |'"),
-        (swap("Some text.", "word " * 900), "expected the row '| It takes you | 10 minutes to read"),
+        (swap("10 minutes to read", "1 minute to read"), "expected the row '| It takes you | 10 minutes to read"),
+        (swap("Three times · ★★☆ · 5 min", "Three times · ★★☆ · 15 min"), "5 for the asides, 35 to practice |'"),
+        (swap("Some text.", "word " * 900), "expected the row '| It takes you | 15 minutes to read"),
     ],
     "chapter.lists": [
         (swap("Some text.", "The rest sums to\n1. So it goes."), "'1. So it goes.' begins a list in the middle"),
@@ -329,7 +374,7 @@ BROKEN = {
     ],
     "folds.folds_hold_markdown": [
         (
-            swap("</summary>\n\nFourteen", "</summary>\nFourteen"),
+            swap("</summary>\n\nIt is", "</summary>\nIt is"),
             "'<details><summary>What you saw</summary>': expected",
         ),
         (swap("seven.\n\n</details>", "seven.\n</details>"), "'</details>': expected"),
@@ -446,7 +491,7 @@ def test_cell_id_that_stands_twice_is_refused(tmp_path):
 
 def test_no_gate_lacks_a_broken_example():
     assert set(GATES) == set(BROKEN)
-    for module in (chapter, folds, width, outputs, steady, exercises, definitions, links):
+    for module in (chapter, road, numbers, folds, width, outputs, steady, exercises, definitions, links):
         for name, value in vars(module).items():
             notes = getattr(value, "__annotations__", {})
             if notes.get("return") == list[str] and {"path", "paths"} & set(notes) and not name.startswith("_"):

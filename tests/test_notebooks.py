@@ -8,7 +8,7 @@ from course_practice.exercises import registry
 from tools.address import address
 from tools.cost import measured
 from tools.environment import LIBRARY, ROOT, chapters
-from tools.gates import chapter, definitions, exercises, folds, links, outputs, steady, width
+from tools.gates import chapter, definitions, exercises, folds, links, numbers, outputs, road, steady, width
 
 each_chapter = pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 
@@ -32,6 +32,11 @@ def test_table_of_contents_names_every_chapter_in_its_order():
         chapter.length,
         chapter.lists,
         chapter.markdown_everyone_renders,
+        road.asides,
+        road.budget,
+        numbers.numbers,
+        numbers.words,
+        numbers.sums,
         folds.predictions,
         folds.folded_inputs,
         folds.folds_hold_markdown,

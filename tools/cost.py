@@ -1,6 +1,7 @@
 """What a chapter costs its reader and the machine: two rows of its opening table, written by `make notebooks`.
 
-The reader's minutes are computed from the chapter itself: its words, its shown code, its exercises. The machine's time
+The reader's minutes are computed from the chapter itself: its words, its shown lines of code, its predictions and
+questions, its exercises; asides and practice apart. The machine's time
 and memory are measured and kept in book/results/chapters.json. That row is prose, not an output: a timing among the
 outputs would differ on every run, and a cell that printed it from a file would be compared with a number that the same
 run rewrites. Coarse steps keep the row true, and still, from one machine to the next; the results page shows the
@@ -13,12 +14,12 @@ import re
 from nbformat import NotebookNode
 
 from tools.environment import RESULTS
-from tools.gates.reading import parts, tags, words
-from tools.template import COMPUTED_ROW, HIDE_INPUT, MACHINE, NEED, READER, SET_UP_TAG
+from tools.gates.reading import calls, parts, placed, strings, tags, words
+from tools.template import COMPUTED_ROW, HIDE_INPUT, MACHINE, NEED, PREDICTION, READER, SET_UP_TAG
 
 SECONDS = (5, 10, 20, 30, 60, 90, 120, 180, 300, 600)
 MEGABYTES = (300, 500, 750, 1000, 1500, 2000, 3000, 4000, 8000, 16000)
-WORDS_A_MINUTE, SECONDS_A_CELL, MINUTES_STEP = 200, 20, 5
+WORDS_A_MINUTE, SECONDS_A_LINE, SECONDS_A_QUESTION, MINUTES_STEP = 180, 4, 45, 5
 
 
 def measured() -> dict[str, dict]:
@@ -26,15 +27,19 @@ def measured() -> dict[str, dict]:
     return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
 
 
-def prose(nb: NotebookNode) -> int:
-    """The words of a chapter, without the computed rows of its table."""
-    return sum(words(COMPUTED_ROW.sub("", cell.source)) for cell in nb.cells if cell.cell_type == "markdown")
-
-
-def minutes_to_read(nb: NotebookNode) -> int:
-    """Words, and a look at each code cell that is not folded, rounded up to five minutes."""
-    shown = [cell for cell in nb.cells if cell.cell_type == "code" and not {HIDE_INPUT, SET_UP_TAG} & set(tags(cell))]
-    seconds = 60 * prose(nb) / WORDS_A_MINUTE + SECONDS_A_CELL * len(shown)
+def minutes_to_read(nb: NotebookNode, asides: bool = False) -> int:
+    """Of the main path, or of its asides: words, lines of shown code, predictions and questions, in steps of five."""
+    seconds = 0.0
+    for cell, _section, heading in (there for there in placed(nb) if there.aside == asides):
+        if heading.startswith("Exercise: "):
+            continue
+        if cell.cell_type == "markdown":
+            seconds += 60 * words(COMPUTED_ROW.sub("", cell.source)) / WORDS_A_MINUTE
+            seconds += SECONDS_A_QUESTION * cell.source.count(PREDICTION)
+        elif asked := calls(cell.source, "quiz", "warm_up"):
+            seconds += SECONDS_A_QUESTION * sum(len(strings(call)) for call in asked)
+        elif not {HIDE_INPUT, SET_UP_TAG} & set(tags(cell)):
+            seconds += SECONDS_A_LINE * sum(1 for line in cell.source.split("\n") if line.strip())
     return MINUTES_STEP * -int(-seconds // (60 * MINUTES_STEP))
 
 
@@ -56,7 +61,8 @@ def machine(cost: dict) -> str:
 
 def rows(nb: NotebookNode, cost: dict) -> tuple[str, str]:
     """The two computed rows of the opening table."""
-    reader = f"{minutes_to_read(nb)} minutes to read, {minutes_to_practice(nb)} to practice"
+    aside = f", {minutes} for the asides" if (minutes := minutes_to_read(nb, asides=True)) else ""
+    reader = f"{minutes_to_read(nb)} minutes to read{aside}, {minutes_to_practice(nb)} to practice"
     return f"| {READER} | {reader} |", f"| {MACHINE} | {machine(cost)} |"
 
 

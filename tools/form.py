@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from tools.template import FOLDED_IN_JUPYTER
+from tools.template import ASIDE, FOLDED_IN_JUPYTER
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -44,6 +44,8 @@ def normal_form(nb: NotebookNode) -> NotebookNode:
             new = nbformat.v4.new_code_cell(source, id=cell_id, metadata=metadata)
             new.outputs = _merge_streams([_clean(output) for output in cell.outputs])
         elif cell.cell_type == "markdown":
+            if source.startswith(f"### {ASIDE}"):
+                metadata["jp-MarkdownHeadingCollapsed"] = True
             new = nbformat.v4.new_markdown_cell(source, id=cell_id, metadata=metadata)
         else:
             new = nbformat.v4.new_raw_cell(source, id=cell_id, metadata=metadata)

@@ -4,12 +4,20 @@ import re
 
 # The sections every chapter has, in this order. Between "The question" and "Pitfalls, measured" stand its own.
 BEFORE = ("Warm-up", "The question")
-AFTER = ("Pitfalls, measured", "Exercises", "Quiz", "Recap", "Further reading")
+AFTER = ("Pitfalls, measured", "Exercises", "Quiz", "Recap", "What now", "Further reading")
+
+# What a reader may skip is an aside: a heading of the third level, a question, and what follows up to the next heading.
+ASIDE = "Aside: "
+NO_ASIDES = ("Warm-up", "Exercises", "Quiz", "Recap", "What now", "Further reading")
+# What the rest of a chapter, its main path, holds at most, its pitfalls, exercises, and reading list apart.
+ROAD_WORDS, ROAD_LINES, ROAD_NUMBERS = 2600, 200, 120
+APART = ("Pitfalls, measured", "Exercises", "Quiz", "Further reading")
+ANSWER_WORDS, WHAT_NOW_WORDS = 45, 90
 
 PITFALLS = (3, 5)  # at least, at most
 EXERCISES, JOINING_EXERCISES = 4, 1  # at least: in the whole chapter, under its heading "Exercises"
 QUIZ_QUESTIONS, RECAP_LINES = 5, 6  # at least; at most
-WORDS, WORDS_TO_FIRST_EXERCISE = 4500, 1200  # at most
+WORDS_TO_FIRST_EXERCISE = 1200  # at most
 COLUMNS = 80  # of code and of printed text: what a page, a phone held sideways and a half screen show uncut
 
 TITLE = "{number} · {name}"

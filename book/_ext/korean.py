@@ -1,12 +1,31 @@
-"""Sphinx extension: Korean words are marked as Korean: a screen reader pronounces them, and a font draws them."""
+"""Sphinx extension: Korean words are marked as Korean: a screen reader pronounces them, and a font draws them.
+
+The search finds a term of the glossary by its Korean name, too, at its own line.
+"""
 
 import re
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 KOREAN = re.compile(r"([\uac00-\ud7a3]+(?:[\s,·]+[\uac00-\ud7a3]+)*)")
+
+
+class IndexKorean(SphinxTransform):
+    """An entry of the index for each heading whose text begins with a Korean name in italics."""
+
+    default_priority = 900
+
+    def apply(self, **kwargs: object) -> None:
+        for section in list(self.document.findall(nodes.section)):
+            first = next((part for part in section.children if isinstance(part, nodes.paragraph)), None)
+            name = first.children[0] if first is not None and first.children else None
+            if isinstance(name, nodes.emphasis) and KOREAN.match(name.astext()) and section["ids"]:
+                entries = [("single", name.astext().rstrip("."), section["ids"][0], "main", None)]
+                section.insert(1, addnodes.index(entries=entries))
 
 
 class MarkKorean(SphinxPostTransform):
@@ -26,5 +45,6 @@ class MarkKorean(SphinxPostTransform):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_transform(IndexKorean)
     app.add_post_transform(MarkKorean)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,6 +2,7 @@
 
 * `hide-input` and `hide-output` fold the code or what it prints, as every other fold of the book is folded. The code
   that only asks a question or shows a solution is left out.
+* An aside is one fold: its summary shows the question and the answer, the first paragraph.
 * Nothing can be run in a page: where an exercise waits for an answer, a line says where it can be solved, and
   `{bundle}` leads to all notebooks with their library.
 """
@@ -16,6 +17,7 @@ from sphinx.util.docutils import SphinxRole
 PARTS = {"cell_code_source": ("input", "code"), "cell_code_output": ("output", "output")}
 ASKS = ("quiz(", "warm_up(", "show_solution(")
 HOW = "book/how_to_use"
+ASIDE = "Aside: "
 BUNDLE = "_downloads/transformer-course.zip"  # tools/book.py puts it there
 
 
@@ -36,6 +38,25 @@ class FoldCells(SphinxPostTransform):
                     cell.replace(part, [_html(_opening(word)), part, _html("</details>")])
             if mode:
                 cell["hide_mode"] = None
+
+
+class FoldAsides(SphinxPostTransform):
+    """Fold the section `Aside: …?` after its answer."""
+
+    default_priority = 198
+    formats = ("html",)
+
+    def run(self, **kwargs: object) -> None:
+        for section in list(self.document.findall(nodes.section)):
+            title, *rest = section.children
+            if title.astext().startswith(ASIDE):
+                first = next((part for part in rest if not isinstance(part, nodes.target)), None)
+                answer = [first] if isinstance(first, nodes.paragraph) else []
+                evidence = [part for part in rest if part not in answer]
+                opening, closing = _html('<details class="course-fold course-aside"><summary>'), _html("</summary>")
+                shown = [nodes.inline("", "", *part.children, classes=["course-answer"]) for part in answer]
+                section.children = []
+                section += [opening, title, *shown, closing, *evidence, _html("</details>")]
 
 
 def _opening(word: str) -> str:
@@ -86,6 +107,7 @@ def _html(text: str) -> nodes.raw:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_post_transform(FoldCells)
+    app.add_post_transform(FoldAsides)
     app.add_post_transform(WhereToSolve)
     app.add_role("bundle", Bundle())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,19 +1,24 @@
-"""Sphinx extension: the map of the course, the list of its chapters, and `{chapter}`, a link to one of them.
+"""Sphinx extension: the map of the course, its hours, the list of its chapters, and `{chapter}`, a link to one.
 
 A chapter exists where _toc.yml lists it. Until then it is shown as planned and nothing links to it.
 """
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import yaml
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 BOOK = Path("book")
+WORDS = {"title", "desc", "style", "defs", "text"}  # what the small picture does without
+# What `make notebooks` writes into a chapter's opening table.
+TAKES = re.compile(r"\| It takes you \| (\d+) minutes to read(?:, (\d+) for the asides)?, (\d+) to practice \|")
 BLOCK = re.compile(r'<g class="(block[^"]*)" data-chapter="(\w+)">(.*?)</g>', re.DOTALL)
 
 
@@ -50,6 +55,40 @@ def linked(svg: str, address: dict[str, str]) -> str:
     return BLOCK.sub(block, svg).replace('role="img"', 'role="group"', 1)
 
 
+def small(svg: str, chapter: str) -> str:
+    """The picture without its words, with the blocks of one chapter marked; "" where it has none of them."""
+    tree = ElementTree.fromstring(re.sub(r' (?:xmlns|id|marker-end)="[^"]*"', "", svg))
+    for parent in list(tree.iter()):
+        for child in list(parent):
+            if child.tag in WORDS:
+                parent.remove(child)
+    marked = [group for group in tree.iter("g") if group.attrib.pop("data-chapter", None) == chapter]
+    for element in tree.iter():
+        element.tail = element.text = None
+        if element.tag == "g":
+            element.set("class", "here" if element in marked else "block")
+    tree.attrib = {"viewBox": tree.get("viewBox"), "aria-hidden": "true"}
+    return ElementTree.tostring(tree, encoding="unicode") if marked else ""
+
+
+class Here(SphinxPostTransform):
+    """On top of a chapter, the map with the chapter's own blocks marked; it leads to the map."""
+
+    default_priority = 198
+    formats = ("html",)
+
+    def run(self, **kwargs: object) -> None:
+        folder, _, chapter = self.env.docname.rpartition("/")
+        svg = (Path(self.env.srcdir) / BOOK / "_static" / "transformer.svg").read_text(encoding="utf-8")
+        picture = small(svg, chapter) if folder == "chapters" else ""
+        if picture:
+            address = self.app.builder.get_relative_uri(self.env.docname, "book/index")
+            link = f'<a class="course-here" href="{address}#the-map" title="The map of the course">'
+            words = '<span class="visually-hidden">Where this chapter is on the map of the course</span>'
+            section = next(iter(self.document.findall(nodes.section)))
+            section.insert(1, nodes.raw("", f"{link}{picture}{words}</a>", format="html"))
+
+
 class Map(SphinxDirective):
     """`{course-map}`: the picture of the Transformer, each block a link to its chapter."""
 
@@ -64,6 +103,33 @@ class Map(SphinxDirective):
         return [nodes.raw("", f"{box}{linked(svg, address)}</div>", format="html")]
 
 
+def minutes(env: BuildEnvironment, chapter: str) -> tuple[int, int, int]:
+    """What a chapter takes its reader: its main path, its asides, its exercises."""
+    found = TAKES.search((Path(env.srcdir) / "chapters" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
+    return tuple(int(part or 0) for part in found.groups()) if found else (0, 0, 0)
+
+
+class Hours(SphinxDirective):
+    """`{course-hours}`: what the whole course takes, summed up from its chapters, and its number of exercises."""
+
+    def run(self) -> list[nodes.Node]:
+        names = [name for part in chapters(self.env) for name in part["chapters"] if exists(self.env, name)]
+        for name in names:
+            self.env.note_dependency(str(Path(self.env.srcdir) / "chapters" / f"{name}.ipynb"))
+        takes = [minutes(self.env, name) for name in names]
+        main, asides, practice = (round(sum(each) / 60) for each in zip(*takes, strict=True))
+        block = round(sum(minutes(self.env, name)[0] for name in names if name[:2] <= "08") / 60)
+        count = len([*(Path(self.env.srcdir) / "course_practice" / "exercises").glob("*/[a-z]*.py")])
+        text = (
+            f"The main path of the {len(names)} chapters takes about **{main} hours** to read, the first {block} of "
+            f"them up to the first Transformer block. Asides, which you may leave folded, take another {asides}, and "
+            f"the **{count} exercises** about {practice}."
+        )
+        paragraph = nodes.paragraph()
+        self.state.nested_parse(StringList([text], source=self.env.docname), 0, paragraph)
+        return [*paragraph.children]
+
+
 class Chapters(SphinxDirective):
     """`{course-chapters}`: every chapter, part by part."""
 
@@ -76,6 +142,7 @@ class Chapters(SphinxDirective):
                 here = exists(self.env, name)
                 lines.append(
                     f"* {f'[{title}](/chapters/{name}.ipynb)' if here else f'{title} *(planned)*'}. {entry['about']}"
+                    + (f" *{minutes(self.env, name)[0]} minutes*" if here else "")
                 )
             lines.append("")
         box = nodes.container(classes=["course-chapters"])
@@ -97,5 +164,7 @@ class ChapterRole(SphinxRole):
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("course-map", Map)
     app.add_directive("course-chapters", Chapters)
+    app.add_directive("course-hours", Hours)
+    app.add_post_transform(Here)
     app.add_role("chapter", ChapterRole())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -30,8 +30,31 @@ function forgetInherited(words) {
   }
 }
 
+// A chapter, an exercise, or an aside is found by its name, without number, stars, and minutes, before any page in which
+// the words merely occur.
+const nameOf = (title) => title.replace(/^(\d\d · |Exercise: |Aside: )/, "").replace(/ · [★☆].*$/, "").replaceAll("’", "'");
+
+function findByName(titles) {
+  for (const [title, places] of Object.entries(titles)) {
+    const name = nameOf(title);
+    if (name !== title) titles[name] = [...(titles[name] ?? []), ...places];
+  }
+  let asked = "";
+  const search = Search._performSearch;
+  Search._performSearch = (query, ...rest) => search((asked = query.trim()), ...rest);
+  Scorer.score = (found) => {
+    const [page, heading] = found[1].split(" > ");
+    if (heading && !found[2]) found[1] = page; // not "05 · Masks > Masks"
+    const named = nameOf(heading ?? page).toLowerCase() === asked.toLowerCase();
+    return found[4] + (named ? (found[2] ? 1000 : 1001) : 0);
+  };
+}
+
 document.addEventListener("DOMContentLoaded", () => {
-  if (typeof Search !== "undefined" && Search._index) [Search._index.terms, Search._index.titleterms].forEach(forgetInherited);
+  if (typeof Search !== "undefined" && Search._index) {
+    [Search._index.terms, Search._index.titleterms].forEach(forgetInherited);
+    findByName(Search._index.alltitles);
+  }
   for (const place of document.querySelectorAll("[data-course-filter]")) filter(place);
   for (const place of document.querySelectorAll("[data-course-missed]")) listMissed(place);
   for (const place of document.querySelectorAll(".course-map")) showLinks(place);

@@ -135,6 +135,26 @@ def _close(a: Tensor, b: Tensor) -> bool:
     return torch.allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
+def other_numbers(a: Any, b: Any) -> bool:
+    """Are these numbers, and not the same ones? The last digit may differ: it depends on where in memory they lie."""
+    pairs = zip(a, b, strict=False) if isinstance(a, tuple) and isinstance(b, tuple) else [(a, b)]
+    numbers = [(as_tensor(x), as_tensor(y)) for x, y in pairs]
+    return any(x is not None and y is not None and difference(x, y, 1e-4, 1e-5) for x, y in numbers)
+
+
+def is_zero_one(expected: Any, got: Any) -> bool:
+    """Were booleans expected, and are these other numbers?"""
+    want, have = as_tensor(expected), as_tensor(got)
+    return want is not None and have is not None and want.dtype == torch.bool and have.dtype != torch.bool
+
+
+def is_not_a_tensor(expected: Any, got: Any) -> bool:
+    """Was a tensor expected, and is this a list or an array that holds the same?"""
+    if isinstance(expected, tuple) and isinstance(got, tuple | list):
+        return any(map(is_not_a_tensor, expected, got))
+    return isinstance(expected, torch.Tensor) and expected.dim() > 0 and not isinstance(got, torch.Tensor)
+
+
 def brief(value: Any, limit: int = 400) -> str:
     """A value as a reader wants to see it: a tensor rounded to four digits, anything else by its own name."""
     value = plain(value)

@@ -9,7 +9,15 @@ import torch
 from course_practice.engine.answers import canonical, difference_in, run, same_outcome
 from course_practice.engine.changes import Change
 from course_practice.engine.clock import Limit
-from course_practice.engine.compare import Difference, as_tensor, brief, difference, pattern
+from course_practice.engine.compare import (
+    Difference,
+    as_tensor,
+    brief,
+    is_not_a_tensor,
+    is_zero_one,
+    other_numbers,
+    pattern,
+)
 from course_practice.engine.model import Case, Convention, Exercise, Mistake
 from course_practice.engine.naming import at_once, authors_lines, guilty_lines
 from course_practice.engine.report import Result
@@ -122,7 +130,7 @@ class Trial:
         """Does the answer to a case depend on the state of the random numbers, and on nothing else?"""
         limit = Limit(TIME_LIMIT)
         a, b, c = (run(self.exercise, self.obj, self.cases[number], limit, seed).value for seed in (1, 2, 1))
-        return _other_numbers(a, b) and not _other_numbers(a, c)
+        return other_numbers(a, b) and not other_numbers(a, c)
 
     def changed_input(self) -> Result:
         """The answer is right, but what was given is no longer the same."""
@@ -195,26 +203,6 @@ class Trial:
 
 def _kind(mistake: Mistake) -> str:
     return "convention" if isinstance(mistake, Convention) else "failed"
-
-
-def _other_numbers(a: Any, b: Any) -> bool:
-    """Are these numbers, and not the same ones? The last digit may differ: it depends on where in memory they lie."""
-    pairs = zip(a, b, strict=False) if isinstance(a, tuple) and isinstance(b, tuple) else [(a, b)]
-    numbers = [(as_tensor(x), as_tensor(y)) for x, y in pairs]
-    return any(x is not None and y is not None and difference(x, y, 1e-4, 1e-5) for x, y in numbers)
-
-
-def is_zero_one(expected: Any, got: Any) -> bool:
-    """Were booleans expected, and are these other numbers?"""
-    want, have = as_tensor(expected), as_tensor(got)
-    return want is not None and have is not None and want.dtype == torch.bool and have.dtype != torch.bool
-
-
-def is_not_a_tensor(expected: Any, got: Any) -> bool:
-    """Was a tensor expected, and is this a list or an array that holds the same?"""
-    if isinstance(expected, tuple) and isinstance(got, tuple | list):
-        return any(map(is_not_a_tensor, expected, got))
-    return isinstance(expected, torch.Tensor) and expected.dim() > 0 and not isinstance(got, torch.Tensor)
 
 
 def failed(

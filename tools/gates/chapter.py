@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tools import template
-from tools.cost import prose, rows
+from tools.cost import rows
 from tools.form import normal_form, read, text_of
 from tools.gates.reading import MARKDOWN, Part, calls, parts, strings, words
 
@@ -61,6 +61,7 @@ def sections(path: Path) -> list[str]:
         "Exercises": _exercises(template.JOINING_EXERCISES),
         "Quiz": _has_questions(template.QUIZ_QUESTIONS),
         "Recap": _recap,
+        "What now": _what_now,
         "Further reading": _reading,
     }.items():
         found += [f"{path.name}, ## {title}: {complaint}" for complaint in check(_section(content, title))]
@@ -113,7 +114,7 @@ def _has_questions(least: int):
 
 
 def _pitfalls(section: list[Part]) -> list[str]:
-    blocks = _blocks(section)
+    blocks = {title: block for title, block in _blocks(section).items() if not title.startswith(template.ASIDE)}
     found = [
         f"'### {title}' measures nothing: add a cell that shows the effect"
         for title, block in blocks.items()
@@ -140,6 +141,11 @@ def _recap(section: list[Part]) -> list[str]:
     lines = sum(part.kind == "item" for part in section)
     expected = f"expected a list of 1 to {template.RECAP_LINES} lines"
     return [] if 1 <= lines <= template.RECAP_LINES else [f"{expected}, got {lines}"]
+
+
+def _what_now(section: list[Part]) -> list[str]:
+    links = [part for part in section if part.kind == "link" and part.text.partition("#")[0].endswith(".ipynb")]
+    return [] if links else ["expected a link to the chapter that goes on from here, got none"]
 
 
 def _reading(section: list[Part]) -> list[str]:
@@ -173,12 +179,8 @@ def opening_table(path: Path, costs: dict[str, dict]) -> list[str]:
 
 
 def length(path: Path) -> list[str]:
-    """The prose is not too long, and practice comes early."""
+    """Practice comes early."""
     nb, found = read(path), []
-    if prose(nb) > template.WORDS:
-        found.append(
-            f"{path.name}: {prose(nb):,} words of prose, at most {template.WORDS:,}: cut, or make two chapters"
-        )
     before = 0
     for cell in (cell for cell in nb.cells if cell.cell_type == "markdown"):
         start, exercise, _ = cell.source.partition("### Exercise: ")

@@ -15,22 +15,37 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import yaml
 from markdown_it.token import Token
+from nbformat import NotebookNode
 
 from tools.form import read
 from tools.gates.arithmetic import equations, formula_equations, rows
-from tools.gates.held import PAIR, WRITTEN, Holder, Number, fits, holders, measures, number, same, sections, share, stems
+from tools.gates.held import (
+    PAIR,
+    WRITTEN,
+    Holder,
+    Number,
+    fits,
+    holders,
+    measures,
+    number,
+    same,
+    sections,
+    share,
+    stems,
+)
 from tools.gates.notation import FORMULA
 from tools.gates.reading import MARKDOWN, syntax_tree
 
 BEFORE, AFTER = 4, 4
 REASONS = Path(__file__).with_name("numbers.yml")
-SMALL = {word: n for n, word in enumerate("one two three four five six seven eight nine".split(), start=1)}
-LARGE = {word: n for n, word in enumerate("ten eleven twelve thirteen fourteen fifteen sixteen".split(), start=10)}
+SMALL = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
+LARGE = {"ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16}
 LARGE |= {"seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
 LARGE |= {"sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 POWERS = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
@@ -38,7 +53,10 @@ COUNTS, TENS = "|".join(SMALL), "|".join([*LARGE, *POWERS])
 SPELLED = re.compile(
     rf"\b(?:(a|{COUNTS}|{'|'.join(LARGE)}|[\d.,]*\d) ({'|'.join(POWERS)})|({'|'.join(LARGE)}))\b(?!-)", re.IGNORECASE
 )
-SHARE = re.compile(r"(?<![\d.,])(\d+)(?: (?:of|out of)(?: the| all)?| [a-z]+ (?:in|out of)| in) (\d+)(?![\d.,]*\d)|(?<![\d.,/])(\d+)/(\d+)(?![\d/])")
+SHARE = re.compile(
+    r"(?<![\d.,])(\d+)(?: (?:of|out of)(?: the| all)?| [a-z]+ (?:in|out of)| in) (\d+)(?![\d.,]*\d)"
+    r"|(?<![\d.,/])(\d+)/(\d+)(?![\d/])"
+)
 TIMES = re.compile(r"(?<![\w.,])([1-9])(?= times\b)")
 SHARED = re.compile(r"(?: to| and| or|,) [\d.]+\s?%")  # in "60 to 67%" both are percentages
 # Measurements in words, which no number could be held to: six labels in ten, nearly half, two of three seeds.
@@ -46,7 +64,8 @@ ABOUT = r"about|nearly|almost|roughly|around|over|(?:more|less|fewer) than|at (?
 IN_WORDS = re.compile(
     rf"\b(?:{COUNTS}|{TENS})(?: [a-z]+){{0,2}} (?:in|of|out of)(?: the| all| a| its| our)? (?:{TENS})\b"
     rf"|\b(?!one\b)(?:{COUNTS})(?: [a-z]+)? (?:in|of|out of)(?: the| all)? \d\d+\b"
-    rf"|\b(?!one\b)(?:{COUNTS}) (?:of|out of)(?: the| all)? (?:{COUNTS}) (?:runs|seeds|trainings|models|cases|sentences)\b"
+    rf"|\b(?!one\b)(?:{COUNTS}) (?:of|out of)(?: the| all)? (?:{COUNTS}) "
+    rf"(?:runs|seeds|trainings|models|cases|sentences)\b"
     rf"|\b(?:{COUNTS})(?: [a-z]+)? in (?:{COUNTS})\b"
     rf"|\b(?:{ABOUT})(?: an?| the)? (?:half|twice|(?:{COUNTS}|{TENS})? ?(?:times|thirds?|quarters?|fifths?|tenths?))\b",
     re.IGNORECASE,
@@ -93,7 +112,7 @@ def paragraphs(source: str) -> Iterator[Paragraph]:
     worked = " ".join(e.text for formula in formulas for e in formula_equations(formula) if e.exact)
     tokens = MARKDOWN.parse(FORMULA.sub(_hidden, source))
     row: list[Paragraph] = []
-    for before, token in zip(tokens, tokens[1:], strict=False):
+    for before, token in pairwise(tokens):
         if token.type == "inline" and before.type in {"th_open", "td_open"}:
             row.append(_paragraph(token, worked))
         elif token.type == "inline" and before.type != "heading_open":
@@ -129,7 +148,7 @@ def _paragraph(token: Token, worked: str) -> Paragraph:
 def claims(text: str) -> Iterator[Claim]:
     """The numbers of a paragraph that have to be held.
 
-    >>> [claim.text for claim in claims("In 2017 the 3 models got 62% right in sixteen of 1,000 cases, 4 times as many.")]
+    >>> [claim.text for claim in claims("In 2017 the 3 models got 62% right in sixteen of 1,000 cases, 4 times more.")]
     ['sixteen', '4', '62%', '1,000']
     """
     found: list[tuple[re.Match, tuple[Number, ...]]] = []
@@ -148,7 +167,9 @@ def claims(text: str) -> Iterator[Claim]:
                 found.append((match, (one._replace(percent=True) if shared else one,)))
     for match, numbers in found:
         one, before = numbers[0], text[: match.start()]
-        small = match.re is WRITTEN and not one.places and not one.percent and one.value < 10 and not ZEROS.match(one.text)
+        small = (
+            match.re is WRITTEN and not one.places and not one.percent and one.value < 10 and not ZEROS.match(one.text)
+        )
         if not small and not (YEAR.fullmatch(one.text) and not before.endswith("= ")) and not PLACE.search(before):
             near = stems(" ".join([*_words(before)[-BEFORE:], match[0], *_words(text[match.end() :])[:AFTER]]))
             yield Claim(numbers, match.start(), match.end(), near, bool(NEARLY.search(before)))
@@ -171,6 +192,51 @@ def _spelled(match: re.Match) -> Number:
         return Number(float(many[word or count] * POWERS.get(power, 1)), 0, False, match[0])
     decimals, zeros = len(count.partition(".")[2]), len(str(POWERS[power])) - 1
     return Number(float(f"{count.replace(',', '')}e{zeros}"), decimals - zeros, False, match[0])
+
+
+def numbers(path: Path) -> list[str]:
+    """Every number of the prose and of the descriptions of figures is held to something."""
+    return [
+        f"{path.name}, cell {cell!r}: nothing here holds the number {claim.text!r} in "
+        f"'{_around(paragraph.text, claim.start, claim.end)}': print it, show the arithmetic, or name the source"
+        for cell, paragraph, claim, why in judged(path)
+        if not why
+    ]
+
+
+def words(path: Path) -> list[str]:
+    """A measurement is written in digits, which can be held to something."""
+    return [
+        f"{path.name}, cell {cell.id!r}: '{match[0]}' says a measurement in words: write it in digits"
+        for cell, paragraph in _prose(path)
+        for match in IN_WORDS.finditer(paragraph.text)
+        if not any(r.file == path.stem and match[0] in r.says and r.says in paragraph.text for r in reasons())
+    ]
+
+
+def sums(path: Path) -> list[str]:
+    """What the prose and its formulas work out by hand comes out right."""
+    found = []
+    for cell in (cell for cell in read(path).cells if cell.cell_type == "markdown"):
+        formulas = [match[1] or match[2] for match in FORMULA.finditer(re.sub(r"`[^`]*`", "", cell.source))]
+        texts = [equations(paragraph.text) for paragraph in paragraphs(cell.source)]
+        found += [
+            f"{path.name}, cell {cell.id!r}: '{equation.text}' does not come out: {equation.left.value} and "
+            f"{equation.right.value}"
+            for equation in chain(*texts, *map(formula_equations, formulas))
+            if not equation.true
+        ]
+    return found
+
+
+def _prose(path: Path) -> Iterator[tuple[NotebookNode, Paragraph]]:
+    for cell in read(path).cells:
+        if cell.cell_type == "markdown" and cell.id not in SKIPPED:
+            yield from ((cell, paragraph) for paragraph in paragraphs(cell.source))
+
+
+def _around(text: str, start: int, end: int) -> str:
+    return text[max(0, start - 40) : end + 30].replace(LINK, "").replace(HIDDEN, "…").strip()
 
 
 class Reason(NamedTuple):
@@ -289,7 +355,11 @@ def _meets(claim: Claim, near: list[Holder]) -> bool:
     if any({part.value, whole.value} - {1} <= values for values in lines.values()):
         return True
     if "/" in one.text:
-        return any(h.number.places > 1 and fits(one._replace(places=h.number.places, value=round(one.value, h.number.places)), h.number) for h in near)
+        return any(
+            h.number.places > 1
+            and fits(one._replace(places=h.number.places, value=round(one.value, h.number.places)), h.number)
+            for h in near
+        )
     fractions = (h.number.value / (100 if h.number.percent else 1) for h in near if h.number.places or h.number.percent)
     return any(0 < f <= 1 and int(f * whole.value + 0.5) == part.value for f in fractions)
 
@@ -305,7 +375,7 @@ def _linked(paragraph: Paragraph, path: Path) -> Iterator[tuple[str, Path]]:
 def _sourced(text: str, start: int) -> bool:
     """Does the sentence around this place name a paper with its year, link to one, or name a section?"""
     ends = [0, *(end.end() for end in SENTENCE.finditer(text)), len(text) + 1]
-    sentence = next(text[low:high] for low, high in zip(ends, ends[1:], strict=False) if low <= start < high)
+    sentence = next(text[low:high] for low, high in pairwise(ends) if low <= start < high)
     return bool(SOURCE.search(sentence))
 
 

@@ -10,6 +10,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from nbformat import NotebookNode
 
+from tools.template import ASIDE
+
 FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 
@@ -76,6 +78,32 @@ def markdown_parts(source: str, cell: NotebookNode | None = None) -> Iterator[Pa
             for tag in re.findall(r"<img\s[^>]*>", html):
                 target, alt = (re.search(rf"\b{name}=[\"']([^\"']*)", tag) for name in ("src", "alt"))
                 yield Part("image", target.group(1) if target else "", cell, alt=alt.group(1) if alt else "")
+
+
+class Placed(NamedTuple):
+    """A cell and where it is: its section, its heading of the third level ("" above the first), in an aside or not."""
+
+    cell: NotebookNode
+    section: str
+    heading: str
+
+    @property
+    def aside(self) -> bool:
+        return self.heading.startswith(ASIDE)
+
+
+def placed(nb: NotebookNode) -> Iterator[Placed]:
+    """Every cell with the headings that it is under; its own first heading counts."""
+    section = heading = ""
+    for cell in nb.cells:
+        found = [part for part in markdown_parts(cell.source) if part.kind in {"h1", "h2", "h3"}]
+        own = found if cell.cell_type == "markdown" else []
+        for number, part in enumerate(own):
+            section, heading = (section, part.text) if part.kind == "h3" else (part.text, "")
+            if number == 0:
+                yield Placed(cell, section, heading)
+        if not own:
+            yield Placed(cell, section, heading)
 
 
 def words(source: str) -> int:

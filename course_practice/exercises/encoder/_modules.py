@@ -8,16 +8,6 @@ from course_practice.own.modules import bare_parameters, gain_and_bias, in_order
 from course_practice.own.weights import weights_by_role
 
 
-def without_super(*sizes: object, **options: object) -> nn.Module:
-    """What happens where `super().__init__()` was forgotten."""
-
-    class Forgot(nn.Module):
-        def __init__(self) -> None:
-            self.part = nn.Linear(1, 1)
-
-    return Forgot()
-
-
 @torch.no_grad()
 def fill_feed_forward(module: nn.Module, d_model: int, d_ff: int, seed: int = 0) -> None:
     """Numbers for W_1, b_1, W_2 and b_2 outside attentions and norms, which are told apart by their shapes.

@@ -1,5 +1,3 @@
-"""Exercise: bug hunt in a whole machine."""
-
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -10,10 +8,9 @@ from course_lib.layer_norm import LayerNorm
 from course_lib.masks import causal_mask, padding_mask
 from course_lib.positional_encoding import InputEmbedding, SinusoidalPositions
 from course_lib.transformer import initialize
-from course_practice.engine import Exercise, Mistake, case
+from course_practice.engine import Exercise, case
 from course_practice.engine.compare import as_tensor
 from course_practice.exercises.inputs import seeded
-from course_practice.own.colleague import BUGS, machine_with
 
 SIZES = {"vocab_size": 13, "d_model": 8, "n_heads": 2, "d_ff": 12, "n_layers": 1}
 
@@ -93,21 +90,6 @@ class WithoutNormsOfItsOwn(nn.Module):
         tgt_mask = torch.ones(n, n, dtype=torch.bool).tril()  # pads behind the target need no mask of their own
         x = self.decoder(self.embedding(tgt_in), self.encode(src), tgt_mask, padding_mask(src))
         return F.linear(x, self.embedding.tokens.weight)
-
-
-class EmbeddingTakesTheOutput(Machine):
-    def __init__(self, vocab_size, d_model, n_heads, d_ff, n_layers):
-        super().__init__(vocab_size, d_model, n_heads, d_ff, n_layers)
-        self.output = nn.Linear(d_model, vocab_size, bias=False)
-        self.embedding.tokens.weight = self.output.weight
-
-
-class NormAsAFormula(Machine):
-    class Norm(LayerNorm):
-        def forward(self, x):
-            mean = x.mean(dim=-1, keepdim=True)
-            std = (x.var(dim=-1, unbiased=False, keepdim=True) + self.eps).sqrt()
-            return (x - mean) / std * self.gain + self.bias
 
 
 def _ids(n, seed, batch=2):
@@ -202,158 +184,10 @@ def _probe(obj, given):
     return f"{name}: {'passed' if passes(model) else complaint}"
 
 
-_FOUND = {
-    "source": (
-        "pads on the source",
-        "Append pads to the source: which attention reads the memory, and what hides its pads?",
-    ),
-    "norm": (
-        "the norm",
-        "The leak probe, pads on the target, and the steps are red together: over which axes is the mean taken?",
-    ),
-    "causal": (
-        "the reach",
-        "The reach is red: the encoder should hear all of the source. What keeps its first token "
-        "from hearing the last?",
-    ),
-    "tie": ("the count", "There are 13 · 8 = 104 parameters too many: which matrix is there twice?"),
-}
-
-
-def _partly_repaired():
-    """Every way to find some of the four bugs: what is found, and where to look next."""
-    for number in range(1, 15):
-        left = [bug for place, bug in enumerate(BUGS) if number >> place & 1]
-        found = [_FOUND[bug][0] for bug in BUGS if bug not in left]
-        begin = f"{('None', 'One', 'Two', 'Three')[len(found)]} of four found. Green now: {', '.join(found)}."
-        yield Mistake(
-            "left-" + "-and-".join(left), machine_with(left), f"{begin} {' '.join(_FOUND[bug][1] for bug in left)}"
-        )
-
-
-class _WithoutNorm(Machine):
-    class Norm(LayerNorm):
-        def forward(self, x):
-            return self.gain * x + self.bias
-
-
-class _NormWithoutGain(Machine):
-    class Norm(LayerNorm):
-        def forward(self, x):
-            return F.layer_norm(x, x.shape[-1:])
-
-
-class _NormOfEachPosition(Machine):
-    class Norm(LayerNorm):
-        def forward(self, x):
-            return self.gain * F.layer_norm(x.transpose(1, 2), x.shape[1:2]).transpose(1, 2) + self.bias
-
-
-class _TargetMaskForTheSource(Machine):
-    def forward(self, src, tgt_in):
-        tgt_mask = padding_mask(tgt_in) & causal_mask(tgt_in.shape[1])
-        x = self.decoder(self.embedding(tgt_in), self.encode(src), tgt_mask, tgt_mask)
-        return self.output(x)
-
-
-class _NoMaskInTheEncoder(Machine):
-    def encode(self, src):
-        return self.encoder(self.embedding(src))
-
-
-class _NoCausalMask(Machine):
-    def forward(self, src, tgt_in):
-        x = self.decoder(self.embedding(tgt_in), self.encode(src), padding_mask(tgt_in), padding_mask(src))
-        return self.output(x)
-
-
-class _NormsRemoved(Machine):
-    def __init__(self, vocab_size, d_model, n_heads, d_ff, n_layers):
-        super().__init__(vocab_size, d_model, n_heads, d_ff, n_layers)
-        for layer in self.decoder.layers:
-            for residual in layer.residuals:
-                residual.norm = nn.Identity()
-
-
-class _BiasAtTheOutput(Machine):
-    def __init__(self, vocab_size, d_model, n_heads, d_ff, n_layers):
-        super().__init__(vocab_size, d_model, n_heads, d_ff, n_layers)
-        self.output.bias = nn.Parameter(torch.zeros(vocab_size))
-
-
-class _SameStorage(Machine):
-    def __init__(self, vocab_size, d_model, n_heads, d_ff, n_layers):
-        super().__init__(vocab_size, d_model, n_heads, d_ff, n_layers)
-        self.output.weight = nn.Parameter(self.embedding.tokens.weight.data)
-
-
-class _NeverTied(machine_with(("tie",))):
-    pass
-
-
 EXERCISE = Exercise(
-    title="Bug hunt: four bugs, a lower loss",
-    task="Find the four bugs. The five probes and the count of parameters say which are left.",
     reference=Machine,
     starter=Starter,
     call=_probe,
     cases=lambda: [case(*SIZES.values(), name, about=name) for name in (*PROBES, "count", "logits")],
-    mistakes=(
-        *_partly_repaired(),
-        Mistake(
-            "norm-left-out",
-            _WithoutNorm,
-            "All probes are green, and the decoder has no norm any more. Over which axes should it take the mean?",
-        ),
-        Mistake(
-            "norms-removed",
-            _NormsRemoved,
-            "All probes are green, and the decoder's six norms are gone, with their gains and biases: 2 · 3 · 16 = 96 "
-            "parameters too few. Over which axes should they take the mean?",
-        ),
-        Mistake(
-            "bias-at-the-output",
-            _BiasAtTheOutput,
-            "All probes are green, and the output layer has a bias now: 13 parameters too many. It has none, since its "
-            "matrix is the embedding's.",
-        ),
-        Mistake(
-            "norm-without-gain",
-            _NormWithoutGain,
-            "All probes are green, and the norm now takes the mean over the right axis. But its gain and its bias make "
-            "no difference any more: they would never learn.",
-        ),
-        Mistake(
-            "norm-of-each-feature",
-            _NormOfEachPosition,
-            "The norm now takes the mean over the positions, for each feature. It belongs over the *features* of each "
-            "position, the last axis.",
-        ),
-        Mistake(
-            "target-mask-for-the-source",
-            _TargetMaskForTheSource,
-            "The cross-attention got the target's mask. Its keys are the source's tokens, whose pads must be hidden.",
-        ),
-        Mistake(
-            "no-mask-in-the-encoder",
-            _NoMaskInTheEncoder,
-            "The encoder hears all of the source now, and its pads as well. Only the causal part of its mask is wrong.",
-        ),
-        Mistake(
-            "no-causal-mask",
-            _NoCausalMask,
-            "The causal mask has left the decoder. It was the encoder that should not have one.",
-        ),
-    ),
-    hints=(
-        "Four lines, one bug each: where is the output tied, over what does the norm take its mean, what does the "
-        "encoder hide, what does the cross-attention hide?",
-        "`.data.clone()` copies. `x.shape[1:]` names two axes. An encoder reads in both directions. The decoder takes "
-        "one more mask.",
-        "`self.output.weight = self.embedding.tokens.weight`, `x.shape[-1:]`, `mask = padding_mask(src)`, and "
-        "`padding_mask(src)` as the decoder's last argument.",
-    ),
-    alternatives=(WithoutNormsOfItsOwn, EmbeddingTakesTheOutput, NormAsAFormula),
-    difficulty=3,
-    minutes=20,
+    alternatives=(WithoutNormsOfItsOwn,),
 )
