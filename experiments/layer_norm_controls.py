@@ -2,10 +2,10 @@
 
     python -m experiments.layer_norm_controls
 
-Task, model and optimizer are those of `experiments.layer_norm_depth`. The first control trains six post-norm layers with
-Xavier's initial weights for 500 updates at a rate of 0.01, which stays as it is or rises from 0 over the first 200 updates,
-with ten seeds each. The second trains four layers with norms only for 200 updates, once as they are, and once with an
-attention in layers 2 to 4 in which each token attends to itself alone. About three minutes on two cores.
+Task, model and optimizer are those of `experiments.layer_norm_depth`. The first control trains six post-norm layers
+with Xavier's initial weights for 500 updates at a rate of 0.01, which stays as it is or rises from 0 over the first
+200 updates, with ten seeds each. The second trains four layers with norms only for 200 updates, once as they are, and
+once with an attention in layers 2 to 4 in which each token attends to itself alone. About three minutes on two cores.
 """
 
 from concurrent.futures import ProcessPoolExecutor

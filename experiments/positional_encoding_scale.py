@@ -38,7 +38,9 @@ TASKS = {"two back": (10, 10, 300), "again": (24, 2, 600)}  # words, answers, up
 class Reader(nn.Module):
     """Words times a factor, sinusoids, one head with a residual connection, readout."""
 
-    def __init__(self, n_words: int, n_answers: int, std: float, factor: float, places: float, control: tuple[bool, int]):
+    def __init__(
+        self, n_words: int, n_answers: int, std: float, factor: float, places: float, control: tuple[bool, int]
+    ):
         super().__init__()
         self.words, self.factor = nn.Embedding(n_words, D), factor
         nn.init.normal_(self.words.weight, std=std)
