@@ -169,8 +169,11 @@ def test_computed_rows_stand_below_what_one_needs_first():
         nb.cells.append(nbformat.v4.new_code_cell("folded", metadata={"tags": ["hide-input"]}))
         with_rows(nb, {"seconds": 1, "memory_mb": 400, "cores": 2})
         assert nb.cells[0].source == table.format(rows)
-    nb.cells += [nbformat.v4.new_code_cell("x") for _ in range(13)]  # four minutes and 20 s more
-    assert "| It takes you | 15 minutes" in with_rows(nb, {"seconds": 1, "memory_mb": 4, "cores": 2}).cells[0].source
+    cost = {"seconds": 1, "memory_mb": 4, "cores": 2}
+    nb.cells.insert(1, nbformat.v4.new_code_cell("x\n\n" * 75))  # five minutes more
+    assert "| It takes you | 15 minutes to read, 17 to" in with_rows(nb, cost).cells[0].source
+    nb.cells.append(nbformat.v4.new_markdown_cell("### Aside: Why?\n\nSo."))
+    assert "| It takes you | 15 minutes to read, 5 for the asides, 17 to" in with_rows(nb, cost).cells[0].source
 
 
 def test_times_are_stored_only_when_asked_and_for_a_new_chapter(tmp_path, monkeypatch):
