@@ -67,7 +67,7 @@ def figures(monkeypatch):
     """The matplotlib figures that are shown while a test runs."""
     shown = []
     for module in ("lines", "bars", "shapes"):  # the package holds functions of these names
-        taking = lambda fig, alt: shown.append(fig) or show(fig, alt=alt)  # noqa: E731
+        taking = lambda fig, **words: shown.append(fig) or show(fig, **words)  # noqa: E731
         monkeypatch.setattr(sys.modules[f"course_lib.figures.{module}"], "show", taking)
     return shown
 
@@ -384,3 +384,12 @@ def test_rows_are_vectors_and_stacks_multiply():
 def test_wrong_input_is_explained(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_the_text_form_tells_the_numbers_that_are_drawn():
+    told = repr(bars({"no mask": 0.4, "mask": [0.9, 1.0]}, label="accuracy", alt="Bars."))
+    assert told.startswith("Figure: Bars.\n")
+    assert "no mask" in told
+    assert "0.40" in told
+    told = repr(lines(X, {"a": [1, 2, 3, 4], "b": [[2, 2, 2, 2], [3, 3, 3, 3]]}, alt="Lines."))
+    assert told.splitlines()[2:] == ["a: 1, 2, 3, 4", "b: 2.5 (2 to 3), 2.5 (2 to 3), 2.5 (2 to 3), 2.5 (2 to 3)"]
