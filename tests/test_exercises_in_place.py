@@ -113,15 +113,15 @@ def test_right_answer_passes_in_its_notebook(answer, cell_in):
     assert result.passed, str(result)
 
 
-REGISTERED = "nn.ModuleList(EncoderLayer(d_model, n_heads, d_ff, norm_first=True) for _ in range(n_layers))"
-ONE = "EncoderLayer(d_model, n_heads, d_ff, norm_first=True)"
+EACH = "[EncoderLayer(d_model, n_heads, d_ff, norm_first=True) for _ in range(n_layers)]"
+ONE = "[EncoderLayer(d_model, n_heads, d_ff, norm_first=True)] * n_layers"
 
 
 @pytest.mark.parametrize(
     ("right", "left", "question"),
     [
-        (REGISTERED, f"[{ONE} for _ in range(n_layers)]", "Does an optimizer get the layers' parameters?"),
-        (REGISTERED, f"nn.ModuleList([{ONE}] * n_layers)", "How many different layers are in the list?"),
+        ("nn.ModuleList(layers)", "layers", "Does an optimizer get the layers' parameters?"),
+        (EACH, ONE, "How many different layers are in the list?"),
         ("layer(x, real[:, None, None, :])", "layer(x)", "What would the pad probe say about the attention?"),
         ("masked_mean(self.norm(x), real)", "self.norm(x).mean(dim=1)", "Over which tokens does the mean run?"),
     ],
