@@ -23,12 +23,14 @@ def bars(
     digits: int | None = 2,
     log: bool = False,
     colors: Mapping[str, str] | None = None,
+    told: bool = True,
 ) -> Shown:
     """Draw one bar a name, its number at its end; a list of several numbers (seeds) is their median, with a whisker
     from the lowest to the highest. With `groups`, each name has one value a group: a bar of its color in each.
 
     `label` names the axis of values. `error` gives half-lengths of whiskers: one number, or one a name. Bars lie
-    (`horizontal`) where names are long. `digits` are the decimals of the numbers; None leaves them out.
+    (`horizontal`) where names are long. `digits` are the decimals of the numbers; None leaves them out. The text
+    form tells them unless `told` is False, as for times that differ from one run to the next.
 
     >>> from course_lib.figures import bars
     >>> bars({"no mask": 0.41, "causal mask": [0.97, 0.98, 0.99]}, label="accuracy", alt="Only the mask is accurate.")
@@ -88,7 +90,7 @@ def bars(
         ax.invert_yaxis()
     if groups is not None:
         fig.legend(loc="outside upper center", ncols=len(table))
-    return show(fig, alt=alt, numbers=in_numbers(said, digits))
+    return show(fig, alt=alt, numbers=in_numbers(said, digits) if told else "")
 
 
 def _seeds(name: str, values) -> np.ndarray:

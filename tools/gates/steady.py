@@ -189,5 +189,6 @@ def _told(cell: NotebookNode, tree: ast.Module, measured: set[str]) -> str | Non
     if isinstance(last, ast.Expr) and results:
         figure = all(str(data.get("text/plain", "")).startswith(SAID) for data in results)
         words = [node.value for node in ast.walk(last) if isinstance(node, ast.keyword) and node.arg == "alt"]
-        pieces += words if figure else [last]
+        tells = not figure or any("\n" in str(data.get("text/plain", "")) for data in results)
+        pieces += [last] if tells else words
     return next(filter(None, (_reads(piece, measured) for piece in pieces)), None)
