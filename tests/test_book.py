@@ -355,7 +355,7 @@ def test_quizzes_answer_by_mouse(page):
 
 @each_chapter
 def test_solutions_are_folded_and_open_by_keyboard(page):
-    solutions = page.query_selector_all("details:has-text('Solution')")
+    solutions = page.query_selector_all("details:has(> summary:text-is('Solution'))")
     assert len(solutions) >= 4
     for solution in solutions:
         assert not solution.evaluate("details => details.open")

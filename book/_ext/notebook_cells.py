@@ -52,6 +52,8 @@ class FoldAsides(SphinxPostTransform):
             if title.astext().startswith(ASIDE):
                 first = next((part for part in rest if not isinstance(part, nodes.target)), None)
                 answer = [first] if isinstance(first, nodes.paragraph) else []
+                for link in [link for part in answer for link in part.findall(nodes.reference)]:
+                    link.parent.replace(link, link.children)  # a button holds no links
                 evidence = [part for part in rest if part not in answer]
                 opening, closing = _html('<details class="course-fold course-aside"><summary>'), _html("</summary>")
                 shown = [nodes.inline("", "", *part.children, classes=["course-answer"]) for part in answer]
