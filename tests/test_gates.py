@@ -203,6 +203,7 @@ BROKEN = {
             "an aside in '## Recap'",
         ),
         (swap("The rest is", "### Here\n\nThe rest is"), "an aside begins and ends with a cell"),
+        (swap("### Aside: Is", "Text.\n\n### Aside: Is"), "an aside begins and ends with a cell"),
         (swap("print(less)", 'check("doubling.double", double)'), "cell 'aside-less': practice in an aside"),
         (swap("3**2 ==", "less + 3**2 =="), "cell 'pitfall-1': needs 'less' of the aside in cell 'aside-less'"),
     ],

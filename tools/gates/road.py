@@ -20,9 +20,10 @@ def asides(path: Path) -> list[str]:
         cell, where = there.cell, f"{path.name}, cell {there.cell.id!r}"
         source = cell.source if cell.cell_type == "markdown" else ""
         headings = [part.text for part in markdown_parts(source) if part.kind in {"h1", "h2", "h3"}]
-        if len(headings) > 1 and any(text.startswith(template.ASIDE) for text in headings):
+        any_aside = any(text.startswith(template.ASIDE) for text in headings)
+        if any_aside and (len(headings) > 1 or not source.startswith(ASIDE)):
             found.append(
-                f"{where}: an aside begins and ends with a cell: give each of these headings a cell of its own"
+                f"{where}: an aside begins and ends with a cell: give its heading the first line of a cell of its own"
             )
         elif source.startswith(ASIDE):
             found += [f"{where}: {complaint}" for complaint in _form(there)]
