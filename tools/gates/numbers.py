@@ -7,19 +7,16 @@ years, numbers of sections and chapters, and small counting words are not. A num
 - an output or the code of the cell before or after it, in its section;
 - a setting of an experiment that the section names, an output, or code, where a word beside both is the same;
 - an earlier sentence that says the same of the same, or a chapter that its paragraph links to;
-- a paper that its sentence names with the year, or by a link or section;
-- a reason in numbers.yml.
+- a paper that its sentence names with the year, or by a link or section.
 """
 
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
 from markdown_it.token import Token
 from nbformat import NotebookNode
 
@@ -43,7 +40,6 @@ from tools.gates.notation import FORMULA
 from tools.gates.reading import MARKDOWN, syntax_tree
 
 BEFORE, AFTER = 4, 4
-REASONS = Path(__file__).with_name("numbers.yml")
 SMALL = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
 LARGE = {"ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16}
 LARGE |= {"seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
@@ -210,7 +206,6 @@ def words(path: Path) -> list[str]:
         f"{path.name}, cell {cell.id!r}: '{match[0]}' says a measurement in words: write it in digits"
         for cell, paragraph in _prose(path)
         for match in IN_WORDS.finditer(paragraph.text)
-        if not any(r.file == path.stem and match[0] in r.says and r.says in paragraph.text for r in reasons())
     ]
 
 
@@ -237,20 +232,6 @@ def _prose(path: Path) -> Iterator[tuple[NotebookNode, Paragraph]]:
 
 def _around(text: str, start: int, end: int) -> str:
     return text[max(0, start - 40) : end + 30].replace(LINK, "").replace(HIDDEN, "…").strip()
-
-
-class Reason(NamedTuple):
-    """Why a phrase may state a number that nothing holds."""
-
-    file: str
-    says: str
-    because: str
-
-
-@cache
-def reasons(path: Path = REASONS) -> tuple[Reason, ...]:
-    rows = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else []
-    return tuple(Reason(row["in"], row["says"], row["because"]) for row in rows)
 
 
 class Place(NamedTuple):
@@ -313,15 +294,7 @@ def held_by(
         agree = fits if name == "setting" else same
         if any(h.words & claim.near and agree(one, h.number) for h in some):
             return name
-    if _sourced(text, claim.start):
-        return "source"
-    for reason in reasons():
-        at = text.find(reason.says) if reason.file == path.stem else -1
-        while at >= 0:
-            if at <= claim.start < at + len(reason.says):
-                return "reason"
-            at = text.find(reason.says, at + 1)
-    return ""
+    return "source" if _sourced(text, claim.start) else ""
 
 
 def _digits(number: Number) -> int:
