@@ -1,4 +1,4 @@
-"""Every number of the prose is held to something: an output, a line of code, arithmetic, a source, or a reason.
+"""Every number of the prose is held to something: an output, a line of code, arithmetic, or a source.
 
 Numbers of two digits or more, decimals, percentages, shares (`9 of 10`), and multiples (`4 times`) are looked for;
 years, numbers of sections and chapters, and small counting words are not. A number is held, in this order, by
