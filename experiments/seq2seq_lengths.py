@@ -96,10 +96,10 @@ def write(model: Seq2Seq, src: torch.Tensor) -> torch.Tensor:
     return torch.cat(written, dim=1)
 
 
-def exact(model: Seq2Seq, n: int, reverse: bool = True) -> float:
-    """The share of 300 new sequences of length n that are written completely right."""
+def exact(model: Seq2Seq, n: int, reverse: bool = True, n_pads: int = 0) -> float:
+    """The share of 300 new sequences of length n, with pads after them or not, that are written completely right."""
     src, tgt = pairs(300, n, torch.Generator().manual_seed(1000 + n), reverse)
-    right = write(model, src) == F.pad(tgt, (0, 1), value=EOS)
+    right = write(model, F.pad(src, (0, n_pads)))[:, : n + 1] == F.pad(tgt, (0, 1), value=EOS)
     return right.all(dim=1).double().mean().item()
 
 
