@@ -1,4 +1,4 @@
-"""`python -m course_lib train | translate | score`: the translator of chapter 17 from the command line."""
+"""`python -m course_lib train | translate | score | export`: the translator of chapter 17 from the command line."""
 
 import importlib
 import os
@@ -12,27 +12,19 @@ COMMANDS = {
     "train": "train a translator, and say how good it is",
     "translate": "translate sentences with a translator that was trained",
     "score": "score translations, or a translator on its held-out sentences",
+    "export": "write a translator as files that other programs load",
 }
 
 
 def usage() -> str:
-    """What there is to choose from.
-
-    >>> print(usage().splitlines()[0])
-    usage: python -m course_lib COMMAND [OPTION …]
-    """
+    """What there is to choose from."""
     lines = [f"  {name:<11}{words}" for name, words in COMMANDS.items()]
     head = ["usage: python -m course_lib COMMAND [OPTION …]", "", "commands"]
     return "\n".join([*head, *lines, "", "python -m course_lib COMMAND --help explains a command's options."])
 
 
 def ready_streams() -> None:
-    """Let the output show `?` for letters that its encoding lacks, and let closed streams be empty ones.
-
-    >>> ready_streams()
-    >>> sys.stdout is None
-    False
-    """
+    """Let the output show `?` for letters that its encoding lacks, and let closed streams be empty ones."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # first come the lowest numbers: no file of the work takes a stream's place
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115

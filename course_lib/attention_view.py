@@ -178,8 +178,7 @@ def word_rows(pairs: Sequence[Sentence], vocabulary: BPE) -> WordRows:
 
 
 def sum_words(
-    weights: Float[Tensor, "copies *heads src_len"],
-    words: Int[Tensor, "copies src_len"],
+    weights: Float[Tensor, "copies *heads src_len"], words: Int[Tensor, "copies src_len"]
 ) -> Float[Tensor, "copies *heads src_words"]:
     """Add up the weights of each source word; what goes to EOS is no word's.
 

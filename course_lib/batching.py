@@ -89,22 +89,19 @@ def make_batch(pairs: Sequence[IdPair], rows: Sequence[int] | None = None) -> Ba
     )
 
 
-def encode_pairs(
-    sentences: Iterable[Sentence], tokenizer: Subwords, tgt_tokenizer: Subwords | None = None
-) -> list[IdPair]:
-    """Sentences as pairs of ids; one joint tokenizer for both languages, or two.
+def encode_pairs(sentences: Iterable[Sentence], tokenizer: Subwords) -> list[IdPair]:
+    """Sentences as pairs of ids, from one joint tokenizer for both languages.
 
-    ValueError when a word of theirs has the id of PAD, BOS, or EOS.
+    ValueError when a word of its has the id of PAD, BOS, or EOS.
 
     >>> from course_lib.bpe import BPE
     >>> encode_pairs([Sentence(("a",), ("b", "b"))], BPE.train(["a b"], n_merges=0))
     [([263], [264, 264])]
     """
     sentences = list(sentences)
-    for vocabulary in (tokenizer, tgt_tokenizer or tokenizer):
-        vocabulary.check_course_ids()
+    tokenizer.check_course_ids()
     src = tokenizer.encode_batch(sentence.src_text for sentence in sentences)
-    tgt = (tgt_tokenizer or tokenizer).encode_batch(sentence.tgt_text for sentence in sentences)
+    tgt = tokenizer.encode_batch(sentence.tgt_text for sentence in sentences)
     return list(zip(src, tgt, strict=True))
 
 

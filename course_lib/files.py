@@ -1,5 +1,6 @@
-"""Files that are written whole: whoever reads one sees the old content or the new, never half."""
+"""Files that are written whole: whoever reads one sees the old content or the new, never half. And their checksums."""
 
+import hashlib
 import os
 import secrets
 import shutil
@@ -44,3 +45,8 @@ def written_whole(path: str | os.PathLike) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def sha256(data: bytes) -> str:
+    """The checksum of the data, in hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()

@@ -79,9 +79,8 @@ class Block(nn.Module):
     def __init__(self, config: LanguageModelConfig):
         super().__init__()
         self.norm_1, self.norm_2 = config.make_norm(), config.make_norm()
-        self.attention = GroupedQueryAttention(
-            config.d_model, config.n_heads, config.n_kv_heads, config.rope_layout, config.d_k
-        )
+        sizes = config.d_model, config.n_heads, config.n_kv_heads
+        self.attention = GroupedQueryAttention(*sizes, config.rope_layout, config.d_k)
         if config.swiglu:
             self.feed_forward = SwiGLU(config.d_model, config.d_ff)
         else:
@@ -102,32 +101,10 @@ class Block(nn.Module):
 
 @dataclass(frozen=True)
 class LanguageState:
-    """What generation remembers: keys and values of every layer (rows = batch · beam), and which tokens are real.
-
-    >>> state = LanguageState([], torch.tensor([[[True], [False]]]))
-    >>> state.reorder(torch.tensor([[1, 0, 0]])).real[..., 0]
-    tensor([[False,  True,  True]])
-    """
+    """What generation remembers: keys and values of every layer (rows = batch · beam), and which tokens are real."""
 
     caches: list[tuple[Tensor, Tensor]]
     real: Bool[Tensor, "batch beam length"]
-
-    def reorder(self, parents: Int[Tensor, "batch new_beam"]) -> "LanguageState":
-        """New beam j of a sentence goes on from its old beam parents[:, j]."""
-        return self._take(self._rows().gather(1, parents))
-
-    def keep(self, sentences: Tensor) -> "LanguageState":
-        """Go on with these sentences only (indices, or one boolean for each)."""
-        return self._take(self._rows()[sentences])
-
-    def _rows(self) -> Int[Tensor, "batch beam"]:
-        batch, beam, _ = self.real.shape
-        return torch.arange(batch * beam, device=self.real.device).view(batch, beam)
-
-    def _take(self, rows: Int[Tensor, "batch beam"]) -> "LanguageState":
-        flat = rows.flatten()
-        caches = [(key[flat], value[flat]) for key, value in self.caches]
-        return LanguageState(caches, self.real.flatten(0, 1)[rows])
 
 
 class LanguageModel(nn.Module):

@@ -85,10 +85,7 @@ class MultiHeadAttention(nn.Module):
         key: Float[Tensor, "batch k_len d_model"],
         value: Float[Tensor, "batch k_len d_model"],
         mask: Bool[Tensor, "..."] | None = None,
-    ) -> tuple[
-        Float[Tensor, "batch q_len d_model"],
-        Float[Tensor, "batch n_heads q_len k_len"],
-    ]:
+    ) -> tuple[Float[Tensor, "batch q_len d_model"], Float[Tensor, "batch n_heads q_len k_len"]]:
         q = split_heads(self.w_q(query), self.n_heads)
         k = split_heads(self.w_k(key), self.n_heads)
         v = split_heads(self.w_v(value), self.n_heads)

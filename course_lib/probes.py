@@ -5,7 +5,7 @@ They take any function from ids (or vectors) to outputs: your model, half of it,
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,9 +40,7 @@ class Verdict:
 
 @torch.no_grad()
 def dependency(
-    f: Callable[[Tensor], Tensor],
-    x: Tensor,
-    vocab: Iterable[int] | None = None,
+    f: Callable[[Tensor], Tensor], x: Tensor, vocab: Iterable[int] | None = None
 ) -> Float[Tensor, "q_len k_len"]:
     """How far output q (row) moves when token k (column) is edited.
 
@@ -81,10 +79,7 @@ def _another(x: Tensor, k: int) -> Tensor:
 
 
 def leak_probe(
-    f: Callable[[Tensor], Tensor],
-    x: Tensor,
-    tolerance: float = 1e-5,
-    vocab: Iterable[int] | None = None,
+    f: Callable[[Tensor], Tensor], x: Tensor, tolerance: float = 1e-5, vocab: Iterable[int] | None = None
 ) -> Verdict:
     """Edit token t: no output before t may move.
 
@@ -147,21 +142,14 @@ def pad_probe(
     added = "appended" if side == "right" else "prepended"
     if moved.max() <= tolerance:
         return Verdict(True, f"no real output moves when pads are {added}")
-    repair = {
-        "right": "leave them out of means",
-        "left": "count positions from the first real token",
-    }
+    repair = {"right": "leave them out of means", "left": "count positions from the first real token"}
     found = f"outputs move by up to {moved.max():.2f}"
     advice = f"hide pads as keys, and {repair[side]}"
     return Verdict(False, f"{found} when {n_pads} pads are {added}", advice)
 
 
 @torch.no_grad()
-def _trouble(
-    f: Callable[[Tensor], Tensor],
-    x: Tensor,
-    tolerance: float,
-) -> Verdict | None:
+def _trouble(f: Callable[[Tensor], Tensor], x: Tensor, tolerance: float) -> Verdict | None:
     """What spoils a comparison: outputs not finite, or not the same twice."""
     first, second = f(x), f(x)
     if not first.isfinite().all():
@@ -174,11 +162,7 @@ def _trouble(
     return None
 
 
-def random_token_floor(
-    loss: float,
-    n_words: int,
-    tolerance: float = 0.05,
-) -> Verdict:
+def random_token_floor(loss: float, n_words: int, tolerance: float = 0.05) -> Verdict:
     """Train on *fresh* uniform random tokens: a loss below ln V shows a leak.
 
     No honest model can predict them. `loss` is the mean cross-entropy per token
@@ -235,10 +219,8 @@ def record_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
 
         return hook
 
-    modules = [(name, m) for name, m in model.named_modules() if type(m).__name__.lower().endswith("attention")]
-    handles = [module.register_forward_hook(listen(name)) for name, module in modules]
-    try:
+    with ExitStack() as stack:
+        for name, module in model.named_modules():
+            if type(module).__name__.lower().endswith("attention"):
+                stack.callback(module.register_forward_hook(listen(name)).remove)
         yield recorded
-    finally:
-        for handle in handles:
-            handle.remove()

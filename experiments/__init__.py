@@ -9,15 +9,13 @@ use is stored by `store_model`.
 import hashlib
 import json
 import platform
-import tempfile
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from safetensors.torch import save
 
-from course_lib.stored import FOLDER, SCALE, rounded
-from course_lib.translation import MODELS, Translator
+from course_lib.stored import FOLDER
+from course_lib.translation import Translator
+from course_lib.translation.commands.export import packed
 
 LARGEST = 200_000  # bytes of one experiment's results, which travel with the library
 
@@ -40,22 +38,7 @@ def store_model(
     script: str, translator: Translator, seeds: list[int], folder: Path = FOLDER, **numbers: object
 ) -> Path:
     """Write a translator with its matrices rounded to a byte a number, and beside it the results with its checksum."""
-    model, tensors = translator.model, {}
-    for name, parameter in model.named_parameters():  # a tied matrix is one parameter
-        weight = parameter.detach().float().contiguous()
-        if weight.dim() < 2:
-            tensors[name] = weight
-        else:
-            tensors[name], tensors[name + SCALE] = rounded(weight)
-    kind = next(name for name, (cls, _) in MODELS.items() if isinstance(model, cls))
-    with tempfile.TemporaryDirectory() as temporary:
-        translator.vocabulary.save(Path(temporary) / "vocabulary.json")
-        vocabulary = json.loads((Path(temporary) / "vocabulary.json").read_text(encoding="utf-8"))
-    about = {"kind": kind, "config": asdict(model.config), "vocabulary": vocabulary}
-    texts = {
-        key: text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for key, text in about.items()
-    }
-    content = save(tensors, texts)
+    content = packed(translator, rounding=True)
     path = folder / f"{Path(script).stem}.safetensors"
     path.write_bytes(content)
     store(script, seeds, folder, sha256=hashlib.sha256(content).hexdigest(), **numbers)

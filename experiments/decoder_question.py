@@ -5,6 +5,7 @@
 A source is six words out of ten. Every word has a plain form and a polite form, and a target is right when all of its
 words are plain, or all of them polite; in training each of the two comes half of the time. The same decoder is trained
 in several ways: it reads the words before, or it reads BOS at every position, or the words that it has sampled itself.
+In what the first of them reads, one word of the other form is planted.
 About two minutes on one core.
 """
 
@@ -134,6 +135,18 @@ def measured(model: nn.Module, reads=shifted, forms: str = "two") -> dict:
     }
 
 
+@torch.no_grad()
+def after_another_form(model: nn.Module, at: int) -> list[float]:
+    """Word `at` (from 0) is given in the other form: the share of each later word, written greedily, in the first."""
+    src, tgt = pairs(HELD_OUT, torch.Generator().manual_seed(99))
+    other = torch.where(tgt >= POLITE, tgt - POLITE + PLAIN, tgt - PLAIN + POLITE)
+    memory, own = model.encode(src), tgt.clone()
+    own[:, at] = other[:, at]
+    for t in range(at + 1, N):
+        own[:, t] = model.decode(shifted(own), memory)[:, t].argmax(dim=-1)
+    return [round(share, 3) for share in (own == tgt).double().mean(dim=0)[at + 1 :].tolist()]
+
+
 ARMS = {
     "reads the words before": {},
     "reads BOS only": {"reads": blind},
@@ -148,13 +161,16 @@ ARMS = {
 
 def main() -> None:
     torch.set_num_threads(1)
-    rows = []
+    rows, planted = [], []
     for arm, given in ARMS.items():
         asked = {name: given[name] for name in ("reads", "forms") if name in given}
         for seed in SEEDS:
-            rows.append({"arm": arm, "seed": seed, **measured(trained(seed, **given), **asked)})
+            model = trained(seed, **given)
+            rows.append({"arm": arm, "seed": seed, **measured(model, **asked)})
             print(rows[-1])
-    store(__file__, seeds=SEEDS, rows=rows)
+            if not given:
+                planted += [{"at": at, "seed": seed, "kept": after_another_form(model, at)} for at in (1, 2, 3)]
+    store(__file__, seeds=SEEDS, rows=rows, planted=planted)
 
 
 if __name__ == "__main__":

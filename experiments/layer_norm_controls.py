@@ -1,22 +1,26 @@
-"""Two controls on deep stacks: does post-norm need a warm-up, and is it the taking of means that stops a stack?
+"""Three controls on deep stacks: does post-norm need a warm-up, are the means to blame, and does size alone do harm?
 
     python -m experiments.layer_norm_controls
 
 Task, model and optimizer are those of `experiments.layer_norm_depth`. The first control trains six post-norm layers
 with Xavier's initial weights for 500 updates at a rate of 0.01, which stays as it is or rises from 0 over the first
 200 updates, with ten seeds each. The second trains four layers with norms only for 200 updates, once as they are, and
-once with an attention in layers 2 to 4 in which each token attends to itself alone. About three minutes on two cores.
+once with an attention in layers 2 to 4 in which each token attends to itself alone. The third trains six layers with
+residuals alone and PyTorch's weights for 150 updates, with an input that is ten times as large. About four minutes on
+two cores.
 """
 
 from concurrent.futures import ProcessPoolExecutor
 
+import torch
 from torch import nn
 
+from course_lib.reproducible import make_reproducible
 from experiments import layer_norm_depth, store
-from experiments.layer_norm_depth import SelfAttention, Stack
+from experiments.layer_norm_depth import SelfAttention, Stack, symbols
 
 SEEDS = list(range(10))
-RATE = 0.01
+RATE, RATES, LOUD = 0.01, (0.0003, 0.001, 0.003, 0.01, 0.03), 10
 
 
 def warmed(warmup):
@@ -44,11 +48,44 @@ def without_means(means):
     return [{"means": means, **row} for row in rows]
 
 
+class Loud(Stack):
+    """Words and positions enter ten times as large."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.word.weight.data *= LOUD
+        self.positions.table = LOUD * self.positions.table
+
+
+@torch.no_grad()
+def at_the_end(stack, seed):
+    """Variety and size of the stream after six layers, before any training."""
+    make_reproducible(seed)
+    model = stack("residual only", 6).double()
+    ends = []
+    model.to_logits.register_forward_pre_hook(lambda _module, given: ends.append(given[0]))
+    model(symbols(32, torch.Generator().manual_seed(seed)))
+    (x,) = ends
+    different = x - x.mean(dim=1, keepdim=True)
+    share = different.square().sum(dim=(1, 2)) / x.square().sum(dim=(1, 2))
+    return round(share.mean().item(), 3), round(x.std().item(), 2)
+
+
+def louder():
+    """Three seeds at each of five rates, and what the stream is like before the first update."""
+    layer_norm_depth.SEEDS = SEEDS[:3]
+    layer_norm_depth.Stack = Loud
+    rows = layer_norm_depth.run("residual only", 6, RATES, steps=150)
+    layer_norm_depth.Stack = Stack
+    ends = {seed: at_the_end(Loud, seed) for seed in SEEDS[:3]}
+    return [{"input": LOUD, **row, **dict(zip(("variety", "size"), ends[row["seed"]], strict=True))} for row in rows]
+
+
 def main():
     with ProcessPoolExecutor(max_workers=2) as pool:
         warmup = [row for rows in pool.map(warmed, (0, 200)) for row in rows]
         means = [row for rows in pool.map(without_means, ("all layers", "first layer")) for row in rows]
-    store(__file__, seeds=SEEDS, warmup=warmup, means=means)
+    store(__file__, seeds=SEEDS, warmup=warmup, means=means, louder=louder())
 
 
 if __name__ == "__main__":

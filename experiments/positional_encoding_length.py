@@ -148,6 +148,8 @@ def two_back() -> tuple[list, dict]:
             if kind == "distances" or "sinusoidal" in kind:
                 for n in (16, 64, 256) if kind == "distances" else (64,):
                     row[f"all {n}"] = [with_factor(model, n, factor) for factor in (1.0, math.log(n) / math.log(N))]
+            if kind == "distances":
+                row["larger 256"] = {factor: with_factor(model, LONGEST, factor) for factor in (1.5, 4, 16)}
             if kind == "learned, offsets" or "sinusoidal" in kind:  # hide the keys at distances that training lacks
                 row["near 64"] = in_and_out(by_position(model, random_words, 64, window=N - 1))
             if kind in ("learned", "sinusoidal", "learned, offsets", "sinusoidal, offsets"):

@@ -1,6 +1,7 @@
 """What every test stands on: checked shapes, the fixed variables and a home of its own, repeatable random cases."""
 
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -31,6 +32,16 @@ torch.set_num_threads(1)
 settings.register_profile("home", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") else "home")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of an exercise run one after the other: what its known mistakes answer is worked out once for all."""
+
+    def order(item: pytest.Item) -> tuple[str, str]:
+        exercise = re.search(r"\[(\w+\.\w+)", item.name) if item.path.name.startswith("test_exercise") else None
+        return str(item.path), exercise[1] if exercise else ""
+
+    items.sort(key=order)
 
 
 def pytest_unconfigure() -> None:

@@ -10,10 +10,10 @@ from course_lib.corpus import Corpus
 
 
 @cache
-def course(seed: int = 0, n_train: int = 20_000, garden_path: bool = False, hash_seed: int = 77) -> Corpus:
+def course(seed: int = 0, n_train: int = 20_000, hash_seed: int = 77) -> Corpus:
     program = (
         "import pickle, sys; from course_lib.corpus import course_corpus;"
-        f"corpus = course_corpus({seed}, n_train={n_train}, garden_path={garden_path});"
+        f"corpus = course_corpus({seed}, n_train={n_train});"
         "sys.stdout.buffer.write(pickle.dumps(corpus))"
     )
     environment = os.environ | {"PYTHONHASHSEED": str(hash_seed)}

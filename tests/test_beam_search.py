@@ -139,8 +139,8 @@ def test_beam_of_everything_is_exhaustive(alpha, seed):
 def test_exhaustive_search_scores_every_sentence_once():
     vocab_size, max_len = 6, 3
     model = random_model(vocab_size)
-    found = exhaustive_search(model.step, model.start(), max_len, 0.0, suppress=())
-    letters = [t for t in range(vocab_size) if t != EOS]
+    found = exhaustive_search(model.step, model.start(), max_len, 0.0)
+    letters = [t for t in range(vocab_size) if t not in (PAD, BOS, EOS)]
     expected = [list(w) for n in range(max_len) for w in itertools.product(letters, repeat=n)]
     assert sorted(h.tokens for h in found) == sorted(expected)
     for h in found[:5]:

@@ -466,6 +466,23 @@ def test_paper_shows_what_a_page_folds_but_no_solutions(book, visit):
     assert page.locator("details.course-fold-output[open]").count() == 0
 
 
+@pytest.mark.parametrize(
+    "name", ["book/index", "chapters/15_beam_search", "chapters/17_translation", "chapters/18_attention_view"]
+)
+def test_the_translator_is_there_and_loads_its_weights_when_it_is_asked_for(book, visit, name):
+    seen = visit(reduced_motion="reduce")
+    page = seen.open(book / f"{name}.html")
+    card = page.locator(".course-translator")
+    assert not [path.name for path in seen.files if path.parent.name == "translator"]
+    card.get_by_role("button").click()
+    card.get_by_label("A Korean sentence").fill("재윤은 잤다")
+    page.keyboard.press("Enter")
+    card.get_by_text("Jaeyun slept").wait_for()
+    loaded = {path.name for path in seen.files if path.parent.name == "translator"}
+    assert loaded == {"model.js", "card.js", "weights.js"}
+    assert (seen.outside, seen.errors) == ([], [])
+
+
 def test_search_works_without_a_server(book, visit):
     seen = visit()
     page = seen.open(book / "search.html", "?q=mask")

@@ -1,5 +1,6 @@
-"""The book's own extensions: alerts, the map, the pages written from data, formulas without a network."""
+"""The book's own extensions: alerts, the map, the pages written from data, the formulas."""
 
+import html
 import json
 import re
 import sys
@@ -14,22 +15,22 @@ import torch
 import yaml
 from browser import launch
 from bs4 import BeautifulSoup
+from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from course_lib.figures import heatmap
 from course_lib.figures.page import css
 from course_practice import check
+from tools import formula_font
 from tools.cells import from_text
-from tools.environment import ROOT
+from tools.environment import ROOT, chapters
 from tools.form import text_of
 
 BOOK = ROOT / "book"
 sys.path.insert(0, str(BOOK / "_ext"))
 
-offline_math, page_data, page_figure, page_map = map(
-    import_module, ("offline_math", "page_data", "page_figure", "page_map")
-)
+formulas, page_data, page_figure, page_map = map(import_module, ("formulas", "page_data", "page_figure", "page_map"))
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 LISTED = [entry["file"] for part in TOC["parts"] for entry in part["chapters"]]
@@ -278,11 +279,13 @@ def test_korean_words_are_marked(cells):
 
 def test_the_map_shows_the_chapters_that_exist_as_ready():
     ready = {chapter for classes, chapter, _ in page_map.BLOCK.findall(SVG) if "ready" in classes.split()}
-    assert ready == set(CHAPTERS), "give the blocks of book/_static/transformer.svg the class `ready` as in _toc.yml"
+    there = set(CHAPTERS) & set(page_map.required(Environment()))
+    assert ready == there, "give the blocks of book/_static/transformer.svg the class `ready` as in _toc.yml"
 
 
-def test_the_map_has_every_chapter_of_the_plan():
-    assert {chapter for _, chapter, _ in page_map.BLOCK.findall(SVG)} == set(PLANNED)
+def test_the_map_has_every_chapter_of_the_plan_that_is_not_optional():
+    assert {chapter for _, chapter, _ in page_map.BLOCK.findall(SVG)} == set(page_map.required(Environment()))
+    assert set(PLANNED) - set(page_map.required(Environment())) == {"00_prerequisites"}
     assert sorted(PLANNED) == PLANNED
     assert set(CHAPTERS) <= set(PLANNED)
     assert sorted(CHAPTERS) == CHAPTERS
@@ -398,15 +401,52 @@ def test_the_first_figure_says_what_was_measured():
 # Formulas
 
 
-def test_the_parts_of_mathjax_are_there():
-    for part in offline_math.PARTS:
-        assert (offline_math.source() / part).exists()
+INLINE, DISPLAYED = re.compile(r"(?<![\\$])\$([^$\n]+?)\$"), re.compile(r"\$\$(.+?)\$\$", re.DOTALL)
 
 
-def test_formulas_without_the_package(monkeypatch):
-    monkeypatch.setattr(offline_math, "find_spec", lambda name: None)
-    with pytest.raises(ModuleNotFoundError, match="expected the package sphinx-mathjax-offline, got none: install"):
-        offline_math.source()
+def formulas_of(text: str) -> list[str]:
+    prose = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+    return DISPLAYED.findall(prose) + INLINE.findall(DISPLAYED.sub("", prose))
+
+
+def all_formulas() -> list[str]:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "book").glob("*.md")]
+    texts += [
+        cell.source for path in chapters() for cell in nbformat.read(path, 4).cells if cell.cell_type == "markdown"
+    ]
+    rows = yaml.safe_load((ROOT / "book" / "equations.yml").read_text(encoding="utf-8"))
+    return [*(formula for text in texts for formula in formulas_of(text)), *(row["formula"] for row in rows)]
+
+
+def test_every_formula_is_typeset_with_letters_of_the_shipped_font():
+    found = [formulas.mathml(formula, "inline") for formula in all_formulas()]
+    assert len(found) > 400
+    letters = set("".join(html.unescape(re.sub(r"<mtext>.*?</mtext>|<[^>]+>", "", one)) for one in found))
+    assert set(TTFont(formula_font.PATH).getBestCmap()) >= set(map(ord, letters))
+
+
+@pytest.mark.parametrize("formula", [r"\nothing x", r"\begin{nothing} a & b \end{nothing}"])
+def test_a_formula_that_stays_tex_is_refused(formula):
+    with pytest.raises(ValueError, match=r"expected a formula that latex2mathml knows, got .* write it otherwise"):
+        formulas.mathml(formula, "inline")
+
+
+@pytest.mark.parametrize(
+    ("formula", "part"),
+    [
+        (r"\mathrm{softmax}(x)", "<mtext>softmax</mtext><mo"),
+        (r"\cos\alpha", '<mi>cos</mi><mspace width="0.167em"></mspace><mi>α</mi>'),
+        (r"e^{\ln 4}", '<mi>ln</mi><mspace width="0.167em"></mspace><mn>4</mn>'),
+        ("a / b", '<mo lspace="0" rspace="0">/</mo>'),
+        ("a = -b", '<mo lspace="0.278em" rspace="0.278em">=</mo><mo lspace="0" rspace="0">−</mo>'),
+        ("(a) - b", "<mo>−</mo>"),
+        (r"\begin{gathered} a \\\\ b \end{gathered}", "</mtr><mtr>"),
+        (r"\begin{aligned} a \\[1ex] b \end{aligned}", "<mi>a</mi></mtd></mtr><mtr>"),
+        (r"\begin{aligned} a &= b \end{aligned}", '<mtd columnalign="right"><mi>a</mi></mtd>'),
+    ],
+)
+def test_formulas_have_the_spaces_and_rows_of_tex(formula, part):
+    assert part in formulas.mathml(formula, "block")
 
 
 # The script of the pages

@@ -14,7 +14,7 @@ import pytest
 
 from course_lib.__main__ import COMMANDS as ENTRIES
 from course_lib.__main__ import main as entry
-from course_lib.translation.commands import score, train, translate
+from course_lib.translation.commands import export, score, train, translate
 from course_lib.translation.commands.options import (
     LARGEST_SEED,
     Parser,
@@ -26,7 +26,7 @@ from course_lib.translation.commands.options import (
 )
 from course_lib.translation.run_folder import KEPT, files_of
 
-COMMANDS = {"train": train, "translate": translate, "score": score}
+COMMANDS = {"train": train, "translate": translate, "score": score, "export": export}
 
 
 @pytest.mark.parametrize(
@@ -181,8 +181,8 @@ def test_one_entry_leads_to_the_commands(capsys):
     assert entry([]) == entry(["trian"]) == 2
     said = capsys.readouterr().err.splitlines()
     assert [line.split(";")[0] for line in said] == [
-        "python -m course_lib: expected a command (train, translate, score), got none",
-        "python -m course_lib: expected a command (train, translate, score), got 'trian'",
+        "python -m course_lib: expected a command (train, translate, score, export), got none",
+        "python -m course_lib: expected a command (train, translate, score, export), got 'trian'",
     ]
     with pytest.raises(SystemExit) as left:
         entry(["score", "--nonsense"])

@@ -737,6 +737,7 @@ def test_strangers_wrong_answers_are_located(notebook):
         for answer in ANSWERS
         if answer.kind == "Wrong"
         and answer.exercise.startswith(SUBJECTS)
+        and "-and-" not in (answer.claim or "")  # two slips are nobody's small change
         and not isinstance(exercises[answer.exercise].reference, type)
     ]
     for answer in random.Random(0).sample(functions, k=20):

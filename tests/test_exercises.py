@@ -203,7 +203,7 @@ def test_endless_loop_is_stopped(exercise):
         while True:
             pass
 
-    assert_refused(check(exercise.id, loops, time_limit=0.2), "too-slow")
+    assert_refused(check(exercise.id, loops, time_limit=0.1), "too-slow")
 
 
 @each_exercise

@@ -57,12 +57,14 @@ def read(exercise: str, text: str) -> list[Answer]:
                 raise ValueError(
                     f"{exercise}: expected 'Given', 'Right: …' or 'Wrong: … -> diagnosis', got {heading!r}"
                 )
-        elif token.type == "fence" and heading == "Given":
+        elif token.type == "code_block" and heading == "Given":
             given = token.content
-        elif token.type == "fence" and found[-1].code:
+        elif token.type == "code_block" and found[-1].code:
             raise ValueError(f"{exercise}: expected one block of code under {heading!r}, got two: give each a heading")
-        elif token.type == "fence":
+        elif token.type == "code_block":
             found[-1].code = token.content
+        elif token.type == "fence":
+            raise ValueError(f"{exercise}: expected code that is indented, got a fence under {heading!r}: indent it")
         elif token.type == "inline" and token.content.startswith("Says: "):
             found[-1].says += (token.content.removeprefix("Says: "),)
         elif token.type == "inline" and token.content.startswith("Never says: "):
@@ -122,7 +124,8 @@ def test_most_wrong_answers_are_claimed_to_be_named_or_located():
     [
         ("## Almost: a title", "expected 'Given', 'Right: …' or 'Wrong: … -> diagnosis', got 'Almost: a title'"),
         ("## Wrong: a title → no-arrow", "expected 'Given'"),
-        ("## Right: a\n```\nx\n```\n```\ny\n```", "expected one block of code under 'Right: a', got two"),
+        ("## Right: a\n    x\n\nor\n\n    y", "expected one block of code under 'Right: a', got two"),
+        ("## Right: a\n```\nx\n```", "expected code that is indented, got a fence under 'Right: a'"),
     ],
 )
 def test_a_section_in_another_form_is_refused(text, words):

@@ -43,7 +43,7 @@ def curve(power):
 
 
 KINDS = {
-    "lines": lambda: lines(X, {"a": [1, 2, 3, 4], "b": [[2, 2, 2, 2], [3, 3, 3, 3]]}, alt="Lines.", title="T"),
+    "lines": lambda: lines(X, {"a": [1, 2, 3, 4], "b": [[2, 2, 2, 2], [3, 3, 3, 3]]}, alt="Lines."),
     "bars": lambda: bars({"no mask": 0.4, "mask": [0.9, 1.0]}, label="accuracy", alt="Bars."),
     "groups": lambda: bars({"query": [1, 2], "key": [3, 4]}, groups=["x", "y"], alt="Groups."),
     "heatmap": lambda: heatmap([[0.9, 0.1], [0.4, 0.6]], ["the", "고양이"], alt="A map."),
@@ -166,9 +166,9 @@ def test_words_are_asked_for(kind):
 
 
 def test_curves_are_drawn_as_given(figures):
-    lines(X, {"value": [1, 2, 4, 8], "b": [3, 1, 2, 5]}, xlabel="updates", ylabel="loss", title="T", alt="Two.")
+    lines(X, {"value": [1, 2, 4, 8], "b": [3, 1, 2, 5]}, xlabel="updates", ylabel="loss", alt="Two.")
     ax = figures[0].axes[0]
-    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("updates", "loss", "T")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("updates", "loss")
     assert {line.get_label(): list(line.get_ydata()) for line in ax.lines} == {"value": [1, 2, 4, 8], "b": [3, 1, 2, 5]}
     assert [line.get_color() for line in ax.lines] == [VALUE, QUERY], "a name that has a color keeps it"
 
@@ -250,7 +250,7 @@ def test_long_names_lie_and_the_first_is_on_top(figures):
 
 
 def test_groups_have_one_color_a_name(figures):
-    bars({"key": [1, 2], "b": [[3, 4], [5, 6]]}, groups=["x", "y"], error={"key": [0.5, 0.5], "b": 1}, alt="Groups.")
+    bars({"key": [1, 2], "b": [[3, 4], [5, 6]]}, groups=["x", "y"], alt="Groups.")
     ax = figures[0].axes[0]
     assert [patch.get_height() for patch in ax.patches] == [1, 2, 4, 5]
     assert [mpl_hex(patch.get_facecolor()) for patch in ax.patches] == [KEY.lower()] * 2 + [QUERY.lower()] * 2
@@ -349,11 +349,6 @@ def test_rows_are_vectors_and_stacks_multiply():
             r"expected colors: only names among \['a'\], got \['b'\]\. Rename",
         ),
         (lambda: bars({"a": 1}, colors={"b": KEY}, alt="A."), ValueError, r"expected colors: only names among \['a'\]"),
-        (
-            lambda: bars({"a": 1}, error={"b": 1}, alt="A."),
-            ValueError,
-            r"expected error: the names \['a'\], got \['b'\]",
-        ),
         (lambda: bars({"a": [[1]]}, alt="A."), ValueError, r"expected values\['a'\]: one number or a list of seeds"),
         (
             lambda: bars({"a": [1, 2]}, groups=["x"], alt="A."),

@@ -14,7 +14,7 @@ from matplotlib import font_manager
 from course_lib.corpus import Corpus, Sentence
 from course_lib.figures import attention_view, heatmap, lines, new_figure, show
 from course_lib.figures.style import FAMILIES, FONTS, KOREAN, register_fonts, text_width
-from tools import fonts
+from tools import fonts, formula_font
 from tools.environment import ROOT
 
 LARGEST = 150_000  # bytes
@@ -38,7 +38,7 @@ def test_letters_are_looked_for_in_all_that_readers_see(tmp_path, monkeypatch, c
     monkeypatch.setattr(sys, "argv", ["fonts"])
     assert fonts.used() == set("뷁뷃뷅을ㅗ")
     assert fonts.main() == 1
-    assert "CourseHangul-Bold.ttf lacks 뷁뷃뷅: course_lib/figures/fonts/README.md says" in capsys.readouterr().out
+    assert "CourseHangul-Bold.ttf lacks 뷁뷃뷅: the beginning of tools/fonts.py says" in capsys.readouterr().out
 
 
 def test_fonts_are_small_licensed_and_named_like_no_other():
@@ -58,6 +58,18 @@ def test_fonts_are_small_licensed_and_named_like_no_other():
     assert "SIL OPEN FONT LICENSE Version 1.1" in (FONTS / "OFL.txt").read_text(encoding="utf-8")
 
 
+def test_the_font_of_formulas_has_its_measures_its_license_and_its_own_name(tmp_path):
+    assert formula_font.PATH.stat().st_size < LARGEST
+    font = TTFont(formula_font.PATH, recalcTimestamp=False)
+    assert "MATH" in font
+    assert font["name"].getDebugName(1) == formula_font.NAME
+    assert "Version 1.1" in (formula_font.PATH.parent / "CourseMath-OFL.txt").read_text(encoding="utf-8")
+    font.flavor = None
+    font.save(tmp_path / "whole.ttf")
+    again = formula_font.cut(TTFont(tmp_path / "whole.ttf", recalcTimestamp=False))
+    assert again.getBestCmap() == font.getBestCmap()
+
+
 def test_cutting_keeps_the_letters_asked_for(tmp_path):
     cut = fonts.cut(TTFont(FONTS / "CourseHangul-Regular.ttf", recalcTimestamp=False), set("값글"), "Bold")
     cut.save(tmp_path / "cut.ttf")
@@ -68,7 +80,7 @@ def test_cutting_keeps_the_letters_asked_for(tmp_path):
 
 def test_page_takes_korean_letters_from_the_shipped_fonts():
     css = (ROOT / "book" / "_static" / "course.css").read_text(encoding="utf-8")
-    faces = re.findall(r"@font-face \{(.*?)\}", css, re.DOTALL)
+    faces = [face for face in re.findall(r"@font-face \{(.*?)\}", css, re.DOTALL) if KOREAN in face]
     assert {re.search(r'url\("fonts/(.+?)"\)', face)[1] for face in faces} == {p.name for p in fonts.files()[:2]}
     for face in faces:
         spans = re.findall(r"U\+([\dA-F]+)-([\dA-F]+)", face)

@@ -50,6 +50,7 @@ GATES = {
     "chapter.length": chapter.length,
     "road.asides": road.asides,
     "road.budget": road.budget,
+    "road.in_practice": road.in_practice,
     "numbers.numbers": numbers.numbers,
     "numbers.words": numbers.words,
     "numbers.sums": numbers.sums,
@@ -58,6 +59,7 @@ GATES = {
     "chapter.markdown_everyone_renders": chapter.markdown_everyone_renders,
     "outputs.erroring_cells": outputs.erroring_cells,
     "outputs.machine_traces": outputs.machine_traces,
+    "outputs.answers_in_sight": outputs.answers_in_sight,
     "outputs.figures_without_words": outputs.figures_without_words,
     "outputs.too_heavy": outputs.too_heavy,
     "steady.fonts": steady.fonts,
@@ -215,6 +217,23 @@ BROKEN = {
         ),
         (output("definition", text="1 " * 166), "numbers on the main path, at most 165"),
     ],
+    "road.in_practice": [
+        (
+            swap("%% markdown pitfalls\n", "%% markdown a\n## In practice\n\nSo.\n\n%% markdown pitfalls\n"),
+            "no cell that runs",
+        ),
+        (
+            swap("%% markdown pitfalls\n", f"%% markdown a\n## In practice\n{'word ' * 151}\n\n%% markdown pitfalls\n"),
+            "words, at most 150",
+        ),
+        (
+            swap(
+                "%% markdown pitfalls\n",
+                "%% markdown a\n## In practice\n\n%% code b\n" + "1\n" * 13 + "\n%% markdown pitfalls\n",
+            ),
+            "## In practice: 13 lines of code, at most 12",
+        ),
+    ],
     "numbers.numbers": [
         (swap("Some text.", "In 62% of all cases it grows."), "nothing here holds the number '62%' in 'In 62% of"),
         (swap("Some text.", "It grows 9 of 14 times."), "nothing here holds the number '9 of 14'"),
@@ -275,6 +294,12 @@ BROKEN = {
         (output(text="12.5 ms ± 3 µs per loop"), "a timing ('12.5 ms')"),
         (output(text="100% 3/3 [00:12<00:00]"), "a time of day or a date"),
         (output(text="trained on 2026-03-01"), "a time of day or a date"),
+    ],
+    "outputs.answers_in_sight": [
+        (output("prediction-answer", text="twice: 14\n"), "begins with 'twice: 14', which Jupyter shows before"),
+        (output("prediction-answer", text="\nis it 14? True"), "'prediction-answer': the folded output begins with"),
+        (output("prediction-answer", plain="tensor([7.])"), "('tensor('): print a heading first"),
+        (output("prediction-answer", html="<figure hidden='hidden'>"), "('<'): print a heading first"),
     ],
     "outputs.figures_without_words": [
         (output(png="iVBORw0KGgo="), "cell 'pitfall-1': a picture without alternative text"),

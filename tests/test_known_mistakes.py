@@ -39,8 +39,11 @@ def wrong_place(place: str) -> str | None:
 
 
 @cache
-def _pitfalls() -> set[str]:
-    return {row["id"] for row in pitfalls.rows()}
+def _pitfalls() -> dict[str, str]:
+    """The section that measures each pitfall, "" where none does."""
+    return {
+        row["id"]: f"section:{row['chapter']}#{row['section']}" if "section" in row else "" for row in pitfalls.rows()
+    }
 
 
 @cache
@@ -75,6 +78,8 @@ def test_a_known_mistake_has_a_place(known):
         assert known["places"], "add a pitfall, or name where the mistake is measured or recognized"
         assert len(set(known["places"])) == len(known["places"])
         assert [wrong for place in known["places"] if (wrong := wrong_place(place))] == []
+        told = {_pitfalls().get(place.removeprefix("pitfall:")) for place in known["places"]}
+        assert not told.intersection(known["places"]), "the pitfall's row names this section"
 
 
 def test_each_mistake_stands_there_once():
@@ -86,7 +91,7 @@ def test_few_mistakes_are_left_outside():
 
 
 def test_the_section_of_a_pitfall_measures_something():
-    sections = [f"section:{row['chapter']}#{row['section']}" for row in pitfalls.rows() if "section" in row]
+    sections = filter(None, _pitfalls().values())
     assert [wrong for section in sections if (wrong := wrong_place(section))] == []
 
 

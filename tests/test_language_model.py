@@ -162,20 +162,6 @@ def test_windows_longer_than_the_text_are_refused(length):
         windows(torch.arange(9), length)
 
 
-def test_reordered_and_kept_beams_go_on_with_their_own_history():
-    ours = model()
-    prompt = torch.randint(4, 17, (3, 4))
-    state = ours.start(prompt).reorder(torch.zeros(3, 2, dtype=torch.long))
-    words = torch.tensor([[4, 5], [6, 7], [8, 9]])
-    _, state = ours.step(words, state)
-    state = state.reorder(torch.tensor([[1, 1, 0], [0, 1, 0], [1, 0, 0]])).keep(torch.tensor([2, 0]))
-    logits, _ = ours.step(torch.tensor([[3, 4, 5], [6, 7, 8]]), state)
-    for row, sentence, parents, last in ((0, 2, [9, 8, 8], [3, 4, 5]), (1, 0, [5, 5, 4], [6, 7, 8])):
-        for beam in range(3):
-            ids = torch.cat([prompt[sentence], torch.tensor([parents[beam], last[beam]])])
-            assert_equal(logits[row, beam], ours(ids[None])[0, -1])
-
-
 def test_rotary_model_does_not_mind_pads_on_the_left():
     ours = model()
     ids = torch.randint(4, 17, (2, 5))

@@ -11,8 +11,7 @@ import yaml
 
 from course_practice.exercises import registry
 from tools import pitfalls
-from tools.environment import CHAPTERS, ROOT
-from tools.gates.links import anchors
+from tools.environment import ROOT
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 page_pitfalls = import_module("page_pitfalls")
@@ -126,8 +125,3 @@ def test_rows_link_to_the_heading_that_measures_them():
     assert link(page, "05_masks", "a-row-with-nothing-to-see") == measured
     assert link(page, "05_masks", None) == " More in [05 · Masks](/chapters/05_masks.ipynb)."
     assert link(Environment(), "05_masks", "a-row-with-nothing-to-see") == "", "nothing links to a planned chapter"
-
-
-@pytest.mark.parametrize("row", [row for row in ROWS if "section" in row], ids=lambda row: row["id"])
-def test_a_section_is_a_heading_of_its_chapter(row):
-    assert row["section"] in anchors(CHAPTERS / f"{row['chapter']}.ipynb"), "the heading is gone: mend the row"

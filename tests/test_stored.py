@@ -5,9 +5,10 @@ import torch
 
 from course_lib.bpe import BPE
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
-from course_lib.stored import FOLDER, model, results, rounded, spread
+from course_lib.stored import FOLDER, model, results
 from course_lib.transformer import Transformer, TransformerConfig
 from course_lib.translation import Translator
+from course_lib.translation.commands.export import rounded
 from experiments import store, store_model
 from experiments.translation_learning import gathered
 from tools.environment import ROOT
@@ -102,7 +103,7 @@ def test_a_matrix_is_rounded_row_by_row():
     numbers, scale = rounded(weight)
     assert (numbers.dtype, scale.shape) == (torch.int8, (3, 1))
     assert numbers.abs().amax(dim=1).tolist() == [127, 0, 127]
-    assert ((spread(numbers, scale) - weight).abs() <= scale / 2 + 1e-9).all()
+    assert ((numbers * scale - weight).abs() <= scale / 2 + 1e-9).all()
 
 
 def test_a_model_that_is_not_what_was_stored_is_refused(folder):

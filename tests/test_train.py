@@ -9,15 +9,15 @@ from unittest import mock
 
 import pytest
 
-from course_lib.fast.memory import shapes_of
 from course_lib.training.trainer import Trainer
 from course_lib.transformer import Transformer
 from course_lib.translation import Translator
 from course_lib.translation.commands import score
 from course_lib.translation.commands.train import main, parser
-from course_lib.translation.recipes import config_of, fill_in, too_large
+from course_lib.translation.recipes import BYTES, config_of, fill_in, too_large
 from course_lib.translation.run_folder import KEPT, recorded_options
 
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has names that are no text")
 NUMBERS = ["one", "two", "three", "four", "five", "six", "seven"]
 ZAHLEN = ["eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben"]
 SMALL = [
@@ -120,18 +120,6 @@ def test_a_call_that_trains_nothing_leaves_the_options_of_the_one_that_did(pairs
     assert recorded_options(folder)["steps"] == 4
 
 
-def test_a_model_too_large_for_the_machine_is_refused_by_arithmetic(monkeypatch):
-    options = parser().parse_args(["--d-model", "16", "--n-heads", "2", "--d-ff", "32", "--n-layers", "1"])
-    fill_in(options)
-    config = config_of(options, vocab_size=1)
-    weights = Transformer(config).state_dict().values()
-    assert [weight.shape for weight in weights] == list(shapes_of(Transformer, config).values())
-    needed = 12 * sum(weight.numel() for weight in weights)
-    for there in (needed, needed - 1):
-        monkeypatch.setattr("course_lib.translation.recipes.memory_of", lambda device, there=there: there)
-        assert bool(too_large(options)) == (there < needed)
-
-
 def test_figures_are_written_before_anything_is_shown(pairs, tmp_path, monkeypatch):
     """An output that nobody reads any more ends the command, when all is on the disk."""
     show = mock.Mock(side_effect=BrokenPipeError)
@@ -149,15 +137,22 @@ def test_what_is_kept_is_said_when_the_evaluation_is_broken_off(pairs, tmp_path,
     assert f"Kept in {tmp_path / 'run'}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
-def test_an_output_that_lacks_letters_shows_others_for_them(encoding, pairs, tmp_path):
-    figures, folder = tmp_path / "figures.json", "실행"
+@pytest.mark.parametrize(
+    ("encoding", "folder", "arrow"),
+    [
+        ("cp1252", "실행", "?"),
+        ("ascii", "실행", "?"),
+        pytest.param("utf-8", os.fsdecode(b"\xff\xfe"), "→", marks=LINUX),  # a name that is no text
+    ],
+)
+def test_an_output_that_lacks_letters_shows_others_for_them(encoding, folder, arrow, pairs, tmp_path):
+    figures = tmp_path / "figures.json"
     arguments = ["--data", str(pairs), *SMALL, "--steps", "1", "--folder", folder, "--json", str(figures)]
     environment = os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
     streams = {"capture_output": True, "check": True, "cwd": tmp_path, "env": environment}
     done = subprocess.run([sys.executable, "-m", "course_lib", "train", *arguments], **streams)
     assert "Kept in ??: the translator".encode(encoding) in done.stdout
-    assert b"\n? " in done.stdout  # the arrow before a translation
+    assert f"\n{arrow} ".encode(encoding) in done.stdout  # before a translation
     assert json.loads(figures.read_text())["options"]["folder"] == folder
     for command in ([], ["train"], ["translate"], ["score"]):
         done = subprocess.run([sys.executable, "-m", "course_lib", *command, "--help"], **streams)
@@ -293,3 +288,18 @@ def test_an_endless_line_of_val_or_test_stops_nothing(tmp_path, capsys):
     told = capsys.readouterr().out
     assert "Leaving out 1 pairs of val of 500 tokens or more" in told
     assert figures["left_out"]["test"] >= 1
+
+
+def test_a_model_too_large_for_the_machine_is_refused_by_arithmetic(monkeypatch, capsys):
+    options = parser().parse_args(["--d-model", "16", "--n-heads", "2", "--d-ff", "32", "--n-layers", "1"])
+    fill_in(options)
+    needed = BYTES * sum(w.numel() for w in Transformer(config_of(options, vocab_size=1)).state_dict().values())
+    monkeypatch.setattr("course_lib.translation.recipes.torch.cuda.is_available", lambda: False)
+    for there in (needed, needed - 1):
+        monkeypatch.setattr(
+            "course_lib.translation.recipes.os.sysconf", lambda name, n=there: n if "SIZE" in name else 1
+        )
+        assert bool(too_large(options)) == (there < needed)
+    with pytest.raises(SystemExit):
+        main(["--d-model", "800000", "--n-heads", "1"])
+    assert "expected a model whose training fits into" in capsys.readouterr().err

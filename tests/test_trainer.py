@@ -72,7 +72,6 @@ def test_it_learns_and_draws_a_curve():
     losses = [point["val_loss"] for point in state.curve]
     assert [point["step"] for point in state.curve] == [100, 200, 300]
     assert max(losses) < 0.2 < torch.tensor(8.0).log()  # eight words: a guess costs ln 8
-    assert min(losses) == state.best_val
     assert (state.step, 4 * state.epoch + state.index) == (300, 300)
 
 
@@ -287,14 +286,6 @@ def test_time_budget_is_kept(monkeypatch):
     assert (state.step, state.seconds) == (8, 0.5)
 
 
-def test_patience_stops_early():
-    trainer = make_trainer(steps=1000, peak_lr=1e-9, evaluate_every=1, patience=3)
-    trainer.val_batches = epochs(1)
-    trainer._evaluate()
-    trainer.state.best_val = 0.0
-    assert trainer.run().step < 10
-
-
 def test_empty_corpus_is_refused():
     trainer = make_trainer()
     trainer.epochs = lambda number: []
@@ -306,7 +297,7 @@ def test_every_update_moves_at_a_positive_rate():
     rates = []
     trainer = make_trainer(steps=20)
     step = trainer.optimizers.step
-    trainer.optimizers.step = lambda: (rates.append(next(trainer.optimizers.groups())["lr"]), step())
+    trainer.optimizers.step = lambda: (rates.append(trainer.optimizers.each[0].param_groups[0]["lr"]), step())
     trainer.run()
     assert min(rates[:-1]) > 0
     assert max(rates) <= 1e-2

@@ -1,7 +1,18 @@
 """Cut the Korean fonts to the letters that the course uses: `python -m tools.fonts PACKAGE.tgz`.
 
-The package is what `npm pack` brings; course_lib/figures/fonts/README.md names it. Without one, the letters are only
-compared: the fonts lack some when a chapter, a page, or the corpus uses new ones.
+Figures are written in matplotlib's own font, DejaVu Sans. It has no Korean letters, so those of the corpus, the
+chapters, the pages, the library, and the practice are shipped: in `course_lib/figures/fonts/` for figures, and as WOFF
+in `book/_static/fonts/` for pages. No font of the machine takes part, and nothing that is compared depends on one.
+
+The shipped font is called Course Hangul, a name that no installed font has. It is cut from Noto Sans KR 2.004 (weights
+400 and 700), as in the npm package `@fontsource/noto-sans-kr` 5.3.0. Its license is the SIL Open Font License 1.1, in
+`course_lib/figures/fonts/OFL.txt`; the copyright is Adobe's.
+
+Without a package, the letters are only compared: the fonts lack some when a chapter, a page, or the corpus uses new
+ones. This cuts the fonts anew, always to the same bytes:
+
+    npm pack @fontsource/noto-sans-kr@5.3.0
+    .venv/bin/python -m tools.fonts fontsource-noto-sans-kr-5.3.0.tgz
 """
 
 import argparse
@@ -46,7 +57,7 @@ def text_of(path: Path) -> str:
 
 def files() -> list[Path]:
     """The fonts that are shipped: for figures, and for pages."""
-    return sorted([*FONTS.glob("*.ttf"), *PAGE_FONTS.glob("*.woff")])
+    return sorted([*FONTS.glob("*.ttf"), *PAGE_FONTS.glob("CourseHangul*.woff")])
 
 
 def drawn(path: Path) -> set[str]:
@@ -99,7 +110,7 @@ def main() -> int:
         write(options.package)
     missing = lacking()
     for name, letters in missing.items():
-        print(f"{name} lacks {letters}: {FONTS.relative_to(ROOT)}/README.md says how to cut it anew")
+        print(f"{name} lacks {letters}: the beginning of tools/fonts.py says how to cut it anew")
     return int(bool(missing))
 
 

@@ -136,7 +136,8 @@ class Stages:
     def pytest(self, *arguments: str) -> Outcome:
         report = self.folder / "report.xml"
         report.unlink(missing_ok=True)
-        options = ["-q", f"-n{workers()}", f"--junitxml={report}", "--continue-on-collection-errors"]
+        notebooks = () if "--nbval" in arguments else ("-p", "no:nbval")  # its import takes longer than many a test
+        options = ["-q", *notebooks, f"-n{workers()}", f"--junitxml={report}", "--continue-on-collection-errors"]
         code = self.run("pytest", *options, *arguments)
         if not report.exists():
             return Outcome(0, 1)

@@ -14,6 +14,9 @@ ROAD_WORDS, ROAD_LINES, ROAD_NUMBERS = 2600, 200, 165
 APART = ("Pitfalls, measured", "Exercises", "Quiz", "Further reading")
 ANSWER_WORDS = 52  # of an aside, at most
 
+# A last section of its own that a chapter may have: what one writes today in PyTorch.
+PRACTICE, PRACTICE_WORDS, PRACTICE_LINES = "In practice", 150, 12  # at most
+
 PITFALLS = (3, 5)  # at least, at most
 EXERCISES, JOINING_EXERCISES = 4, 1  # at least: in the whole chapter, under its heading "Exercises"
 QUIZ_QUESTIONS, RECAP_LINES = 5, 6  # at least; at most

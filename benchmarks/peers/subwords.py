@@ -31,7 +31,7 @@ class Subwords:
 class CourseBytes(Subwords):
     """`ByteBPE`: words as GPT-2 has them. It gives the merges and the ids of `Tokenizers`."""
 
-    module = "course_lib.bpe.tokenizer_files"
+    module = "benchmarks.tokenizer_files"
 
     def train(self, path: str, n_merges: int) -> None:
         self.tokenizer = self.library.ByteBPE.train(lines_of(path), n_merges)

@@ -33,6 +33,11 @@ def chapters(env: BuildEnvironment) -> list[dict]:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
+def required(env: BuildEnvironment) -> list[str]:
+    """The chapters that the course counts on, and that have a block of the map: all but those of an optional part."""
+    return [name for part in chapters(env) if not part.get("optional") for name in part["chapters"]]
+
+
 def title_of(env: BuildEnvironment, chapter: str) -> str:
     """What the chapter is called everywhere: its number, and its name as book/chapters.yml states it."""
     titles = {name: entry["title"] for part in chapters(env) for name, entry in part["chapters"].items()}
@@ -110,16 +115,20 @@ def minutes(env: BuildEnvironment, chapter: str) -> tuple[int, int, int]:
 
 
 class Hours(SphinxDirective):
-    """`{course-hours}`: what the whole course takes, summed up from its chapters, and its number of exercises."""
+    """`{course-hours}`: what the whole course takes, summed up from its chapters, and its number of exercises.
+
+    A part that is optional is not in the sums; `{course-chapters}` shows what its chapters take.
+    """
 
     def run(self) -> list[nodes.Node]:
-        names = [name for part in chapters(self.env) for name in part["chapters"] if exists(self.env, name)]
+        names = [name for name in required(self.env) if exists(self.env, name)]
         for name in names:
             self.env.note_dependency(str(Path(self.env.srcdir) / "chapters" / f"{name}.ipynb"))
         takes = [minutes(self.env, name) for name in names]
         main, asides, practice = (round(sum(each) / 60) for each in zip(*takes, strict=True))
         block = round(sum(minutes(self.env, name)[0] for name in names if name[:2] <= "08") / 60)
-        count = len([*(Path(self.env.srcdir) / "course_practice" / "exercises").glob("*/[a-z]*.py")])
+        folder = Path(self.env.srcdir) / "course_practice" / "exercises"
+        count = sum(len([*(folder / name[3:]).glob("[a-z]*.py")]) for name in names)
         text = (
             f"The main path of the {len(names)} chapters takes about **{main} hours** to read, the first {block} of "
             f"them up to the first Transformer block. Asides, which you may leave folded, take another {asides}, and "
@@ -136,7 +145,7 @@ class Chapters(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         lines = []
         for part in chapters(self.env):
-            lines += [f"**{part['part']}**", ""]
+            lines += [f"**{part['part']}**{' (optional)' if part.get('optional') else ''}", ""]
             for name, entry in part["chapters"].items():
                 title = title_of(self.env, name)
                 here = exists(self.env, name)

@@ -1,5 +1,5 @@
-// The few things that need a script: a filter for the pitfalls, the questions to look at again, and wide formulas that a
-// keyboard can scroll.
+// The few things that need a script: a filter for the pitfalls, the questions to look at again, wide formulas that a
+// keyboard can scroll, and the translator, which is loaded when it is asked for.
 // A page opened from a folder may not read other pages: search shows their titles, without the lines around a hit.
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 
@@ -58,16 +58,17 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const place of document.querySelectorAll("[data-course-filter]")) filter(place);
   for (const place of document.querySelectorAll("[data-course-missed]")) listMissed(place);
   for (const place of document.querySelectorAll(".course-map")) showLinks(place);
+  for (const place of document.querySelectorAll("[data-course-translator]")) offerTranslator(place);
 });
 
 window.addEventListener("load", () => {
   const reachable = () => {
-    for (const formula of document.querySelectorAll("mjx-container[display]")) {
+    for (const formula of document.querySelectorAll(".course-formula")) {
       if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
       else formula.removeAttribute("tabindex");
     }
   };
-  window.MathJax?.startup?.promise?.then(reachable);
+  reachable();
   window.addEventListener("resize", reachable);
 });
 
@@ -115,4 +116,35 @@ function listMissed(place) {
   }
   place.append(list);
   place.hidden = !list.childElementCount;
+}
+
+// The translator is 1.3 MB of weights: a button loads them. A page opened from a folder can load scripts alone.
+function offerTranslator(place) {
+  const { courseTranslator: folder, size } = place.dataset;
+  const words = `Open the translator (${size})`;
+  const button = Object.assign(document.createElement("button"), { type: "button", textContent: words });
+  const load = (name) => new Promise((loaded, failed) => {
+    const script = Object.assign(document.createElement("script"), { src: `${folder}/${name}`, onload: loaded });
+    script.onerror = () => failed(name);
+    document.head.append(script);
+  });
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    button.textContent = "Loading …";
+    try {
+      for (const name of ["model.js", "card.js", "weights.js"]) await load(name);
+      const translator = new CourseTranslator(courseTranslatorWeights);
+      button.remove();
+      courseTranslatorCard(place, translator);
+    } catch (reason) {
+      button.disabled = false;
+      button.textContent = words;
+      const found = typeof reason === "string" ? `no ${reason}` : reason.message;
+      const told = place.querySelector("[role=alert]") ?? document.createElement("p");
+      told.setAttribute("role", "alert");
+      told.textContent = `Expected the translator’s files in ${folder}, got ${found}: build the book anew.`;
+      place.append(told);
+    }
+  });
+  place.querySelector("[data-without-script]").replaceWith(button);
 }

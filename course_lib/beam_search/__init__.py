@@ -75,9 +75,8 @@ def greedy_search(
         best, tokens = log_probs_of(logits, suppress).max(dim=-1)
         check_numbers(best)
         still_open = []
-        for row, (sentence, token, gain) in enumerate(
-            zip(open_rows, tokens[:, 0].tolist(), best[:, 0].tolist(), strict=True)
-        ):
+        chosen = zip(open_rows, tokens[:, 0].tolist(), best[:, 0].tolist(), strict=True)
+        for row, (sentence, token, gain) in enumerate(chosen):
             if gain == -torch.inf:  # nothing may be written
                 continue
             log_prob[sentence] += gain

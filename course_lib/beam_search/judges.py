@@ -1,7 +1,6 @@
 """The judges of a search: the most probable sentence of a real model, and all sentences of a tiny one."""
 
 import heapq
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -11,14 +10,7 @@ from course_lib.tokens import BOS, EOS, PAD
 
 
 @torch.no_grad()
-def exact_search(
-    step: Step,
-    state: Any,
-    max_len: int,
-    max_calls: int = 1000,
-    suppress: Sequence[int] = (PAD, BOS),
-    device: Any = None,
-) -> tuple[Hypothesis | None, int]:
+def exact_search(step: Step, state: Any, max_len: int, max_calls: int = 1000) -> tuple[Hypothesis | None, int]:
     """The most probable finished sentence, and how many calls of `step` it took; None where `max_calls` are too few.
 
     Opens the most probable beginning of all, again and again. A longer one is never more probable, so the first
@@ -44,9 +36,8 @@ def exact_search(
         if calls == max_calls:
             return None, calls
         calls += 1
-        last = torch.tensor([[tokens[-1] if tokens else BOS]], device=device)
-        logits, state = step(last, state)
-        log_prob = -cost + log_probs_of(logits, suppress)[0, 0].double()
+        logits, state = step(torch.tensor([[tokens[-1] if tokens else BOS]]), state)
+        log_prob = -cost + log_probs_of(logits, (PAD, BOS))[0, 0].double()
         check_numbers(log_prob.max())
         best_end = max(best_end, log_prob[EOS].item())
         worth = (log_prob >= best_end) & (log_prob > -torch.inf)
@@ -60,25 +51,18 @@ def exact_search(
 
 
 @torch.no_grad()
-def exhaustive_search(
-    step: Step,
-    state: Any,
-    max_len: int,
-    length_penalty: float = 1.0,
-    suppress: Sequence[int] = (PAD, BOS),
-    device: Any = None,
-) -> list[Hypothesis]:
+def exhaustive_search(step: Step, state: Any, max_len: int, length_penalty: float = 1.0) -> list[Hypothesis]:
     """Score every sentence of at most `max_len` tokens, EOS included; best first. The judge of the other searches.
 
     One sentence at a time, and tiny vocabularies only: there are vocab_size^max_len sentences.
     """
     check_sizes(length_penalty, max_len=max_len)
     finished = []
-    written = torch.full((1, 1, 1), BOS, device=device)
-    log_prob = torch.zeros(1, 1, device=device)
+    written = torch.full((1, 1, 1), BOS)
+    log_prob = torch.zeros(1, 1)
     for length in range(1, max_len + 1):
         logits, state = step(written[:, :, -1], state)
-        total = log_prob[..., None] + log_probs_of(logits, suppress)
+        total = log_prob[..., None] + log_probs_of(logits, (PAD, BOS))
         ended = zip(written[0, :, 1:].tolist(), total[0, :, EOS].tolist(), strict=True)
         finished += [Hypothesis(tokens, value, True) for tokens, value in ended]
         total[..., EOS] = -torch.inf

@@ -90,12 +90,9 @@ class BleuStatistics:
     ref_len: int = 0
 
     def __add__(self, other: "BleuStatistics") -> "BleuStatistics":
-        return BleuStatistics(
-            tuple(map(sum, zip(self.matches, other.matches, strict=True))),
-            tuple(map(sum, zip(self.totals, other.totals, strict=True))),
-            self.hyp_len + other.hyp_len,
-            self.ref_len + other.ref_len,
-        )
+        matches = tuple(map(sum, zip(self.matches, other.matches, strict=True)))
+        totals = tuple(map(sum, zip(self.totals, other.totals, strict=True)))
+        return BleuStatistics(matches, totals, self.hyp_len + other.hyp_len, self.ref_len + other.ref_len)
 
 
 def bleu_statistics(hypotheses: Iterable[Tokens], references: Iterable[Sequence[Tokens]]) -> BleuStatistics:
@@ -114,12 +111,9 @@ def bleu_statistics(hypotheses: Iterable[Tokens], references: Iterable[Sequence[
             matches += [modified_precision(tokens, others, n)[0] for n in range(1, MAX_ORDER + 1)]
         lengths.append(len(tokens))
         ref_len += len(others[0]) if len(others) == 1 else closest_length(len(tokens), list(map(len, others)))
-    return BleuStatistics(
-        tuple(sum(matches[n::MAX_ORDER]) for n in range(MAX_ORDER)),
-        tuple(sum(length - n for length in lengths if length > n) for n in range(MAX_ORDER)),
-        sum(lengths),
-        ref_len,
-    )
+    matched = tuple(sum(matches[n::MAX_ORDER]) for n in range(MAX_ORDER))
+    totals = tuple(sum(length - n for length in lengths if length > n) for n in range(MAX_ORDER))
+    return BleuStatistics(matched, totals, sum(lengths), ref_len)
 
 
 # --- scoring

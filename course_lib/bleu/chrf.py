@@ -25,14 +25,10 @@ def count_overlap(hypothesis: Sequence[str], reference: Sequence[str], n: int) -
 
 def chrf_counts(hypothesis: str, reference: str, char_order: int = 6, word_order: int = 0) -> Counts:
     """Overlaps of characters, without spaces, for n = 1 … `char_order`, then of words for n = 1 … `word_order`."""
-    counts = [count_overlap(*map(squeeze, (hypothesis, reference)), n) for n in range(1, char_order + 1)]
+    letters = ["".join(text.split()) for text in (hypothesis, reference)]
     words = split_words(hypothesis), split_words(reference)
+    counts = [count_overlap(*letters, n) for n in range(1, char_order + 1)]
     return counts + [count_overlap(*words, n) for n in range(1, word_order + 1)]
-
-
-def squeeze(text: str) -> str:
-    """The text without its spaces."""
-    return "".join(text.split())
 
 
 def split_words(text: str) -> list[str]:

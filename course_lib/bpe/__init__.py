@@ -8,7 +8,7 @@ Source: Sennrich, Haddow and Birch 2016, "Neural Machine Translation of Rare Wor
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 
 from course_lib.bpe.fast import Pair
 from course_lib.bpe.subwords import Subwords
@@ -181,8 +181,4 @@ class BPE(Subwords):
         >>> tokenizer.word_index(tokenizer.encode("lower low"))
         [0, 0, 0, 1, 1]
         """
-        numbers, number = [], 0
-        for i in ids:
-            numbers.append(number)
-            number += self.token_of[i].endswith(MARK)
-        return numbers
+        return list(accumulate((self.token_of[i].endswith(MARK) for i in ids), initial=0))[:-1]

@@ -9,20 +9,20 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
+from itertools import accumulate
+from pathlib import Path
 
-from course_lib.bpe.subwords import Subwords
+from course_lib.bpe import BPE
+from course_lib.bpe.subwords import Subwords, read_json
 
 # GPT-2 writes each byte as one visible character: itself if it is one, else the next code point from 256 on. The order
 # of the characters is the order of the ids, so byte 33 ("!") comes first.
 VISIBLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 BYTE_ORDER = VISIBLE + [byte for byte in range(256) if byte not in VISIBLE]
-CHARACTER_OF = {
-    byte: chr(byte) if i < len(VISIBLE) else chr(256 + i - len(VISIBLE)) for i, byte in enumerate(BYTE_ORDER)
-}
+CHARACTER_OF = {byte: chr(byte if i < len(VISIBLE) else 256 + i - len(VISIBLE)) for i, byte in enumerate(BYTE_ORDER)}
 BYTE_OF = {character: byte for byte, character in CHARACTER_OF.items()}
 
-# The same in `regex` syntax, which Python's own `re` does not have: it knows no \p{L} (letters) and \p{N} (numbers).
-GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+# `\s` of GPT-2's pattern; \p{L} (letters) and \p{N} (numbers), which Python's `re` lacks too, are made below.
 SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 
 
@@ -114,8 +114,10 @@ class ByteBPE(Subwords):
         >>> tokenizer.word_index(tokenizer.encode("bc a"))
         [0, 0, 1, 1]
         """
-        numbers, number = [], 0
-        for i in ids:
-            number += self.token_of[i].startswith(CHARACTER_OF[ord(" ")])
-            numbers.append(number)
-        return numbers
+        space = CHARACTER_OF[ord(" ")]
+        return list(accumulate((self.token_of[i].startswith(space) for i in ids), initial=0))[1:]
+
+
+def load_tokenizer(path: str | Path) -> BPE | ByteBPE:
+    """The tokenizer of a file, of whichever kind it was when it was saved."""
+    return (ByteBPE if read_json(path).get("kind") == ByteBPE.kind else BPE).load(path)

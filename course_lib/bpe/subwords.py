@@ -4,7 +4,6 @@
 """
 
 import gc
-import hashlib
 import json
 import re
 from collections import Counter
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from course_lib.bpe.fast import Pair, WordCache, learn_merges
-from course_lib.files import written_whole
+from course_lib.files import sha256, written_whole
 from course_lib.tokens import BOS, EOS, PAD, UNK
 
 SPECIALS = {"<pad>": PAD, "<bos>": BOS, "<eos>": EOS, "<unk>": UNK}
@@ -74,9 +73,8 @@ class Subwords:
     def train(cls: type[Self], texts: Iterable[str], n_merges: int, specials: dict[str, int] = SPECIALS) -> Self:
         """Learn `n_merges` merges, fewer if no pair is left. Ids: specials, base tokens, merges; ties by the ids."""
         words = Counter(chain.from_iterable(map(cls.split, several(texts))))
-        vocab = {
-            token: i for i, token in enumerate(cls.base_tokens(words), start=1 + max(specials.values(), default=-1))
-        }
+        first = 1 + max(specials.values(), default=-1)
+        vocab = {token: i for i, token in enumerate(cls.base_tokens(words), start=first)}
         mergeable = cls(vocab, [], specials).mergeable
         parts: Counter[str] = Counter()
         for word, frequency in words.items():
@@ -94,19 +92,16 @@ class Subwords:
         """The ids of a text. With `special`, the names of special tokens in it become their ids, else plain text."""
         if special and self.specials:
             names = "|".join(map(re.escape, sorted(self.specials, key=len, reverse=True)))
-            return [i for part in re.split(f"({names})", text) for i in self.encode_part(part)]
+            parts = re.split(f"({names})", text)
+            found = ([self.specials[part]] if part in self.specials else self.encode(part) for part in parts)
+            return list(chain.from_iterable(found))
         return list(chain.from_iterable(map(self.ids_of.__getitem__, self.split(text))))
 
-    def encode_part(self, part: str) -> list[int]:
-        return [self.specials[part]] if part in self.specials else self.encode(part)
-
-    def encode_batch(self, texts: Iterable[str], special: bool = False) -> list[list[int]]:
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """The ids of many texts. The garbage collector rests meanwhile: it would look through millions of numbers."""
         collecting = gc.isenabled()
         gc.disable()
         try:
-            if special:
-                return [self.encode(text, special) for text in several(texts)]
             split, ids_of, flatten = self.split, self.ids_of.__getitem__, chain.from_iterable
             return [list(flatten(map(ids_of, split(text)))) for text in several(texts)]
         finally:
@@ -151,7 +146,7 @@ class Subwords:
         if data.get("format") != FORMAT or data.get("kind") != cls.kind:
             raise ValueError(
                 f"expected {FORMAT!r} of kind {cls.kind!r} in {path}, got {data.get('format')!r} of kind "
-                f"{data.get('kind')!r}: use the class that saved it, or `import_tokenizers` for that library's files"
+                f"{data.get('kind')!r}: use the class that saved it"
             )
         return cls(*checked_model(data.get("vocab"), data.get("merges"), data.get("specials")))
 
@@ -170,7 +165,7 @@ class Subwords:
         A model knows by it the tokenizer it was trained with.
         """
         parts = [self.kind, sorted(self.specials.items()), sorted(self.vocab.items()), self.merges]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return sha256(json.dumps(parts).encode())
 
     def check(self) -> None:
         """Refuse a vocabulary that cannot work."""
@@ -229,18 +224,12 @@ def read_json(path: str | Path) -> dict:
 
 
 def checked_model(vocab: object, merges: object, specials: object) -> tuple[dict[str, int], list[Pair], dict[str, int]]:
-    """The three parts of a model read from a file, if they have the right types; merges may be "a b" or ["a", "b"]."""
+    """The three parts of a model read from a file, if they have the right types."""
     for name, table in (("vocab", vocab), ("specials", specials)):
         if not isinstance(table, dict) or not all(type(i) is int for i in table.values()):
             raise ValueError(f"expected ids by token in {name!r}, got {str(table)[:60]}: the file is broken")
-    pairs = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in listed(merges)]
-    if not all(len(pair) == 2 and all(isinstance(token, str) for token in pair) for pair in pairs):
-        raise ValueError("expected two tokens in every merge, got another number or type: the file is broken")
-    return vocab, pairs, specials
-
-
-def listed(merges: object) -> list:
-    """The merges, if they are a list of strings or lists."""
-    if not isinstance(merges, list) or not all(isinstance(merge, (str, list)) for merge in merges):
+    if not isinstance(merges, list) or not all(isinstance(merge, list) for merge in merges):
         raise ValueError(f"expected a list of merges, got {str(merges)[:60]}: the file is broken")
-    return merges
+    if not all(len(merge) == 2 and all(isinstance(token, str) for token in merge) for merge in merges):
+        raise ValueError("expected two tokens in every merge, got another number or type: the file is broken")
+    return vocab, list(map(tuple, merges)), specials

@@ -85,28 +85,22 @@ EVALUATION_SPLITS = {
     "length": (500, ("three clauses",)),
     "ambiguous": (300, ("ambiguous",)),
 }
-GARDEN_PATH = {"garden_path": (300, ("three adjuncts",))}
-# "yesterday" first with probability .4; else one of four orders after the verb, each with .15
+# Three adjuncts are a garden path for a search: "yesterday" stands first with probability .4, else behind the verb, in
+# one of four orders, each with .15.
 GARDEN_PATH_ORDERS = [("time", *EN_ORDER[:-1])] + [
-    (*EN_ORDER[:3], *order)
-    for order in (
-        ("companion", "place", "time"),
-        ("place", "companion", "time"),
-        ("companion", "time", "place"),
-        ("place", "time", "companion"),
-    )
+    (*EN_ORDER[:3], *order.split())
+    for order in ("companion place time", "place companion time", "companion time place", "place time companion")
 ]
 GARDEN_PATH_PROBABILITIES = [0.4, 0.15, 0.15, 0.15, 0.15]
 
 
-def course_corpus(seed: int = 0, direction: str = "ko-en", n_train: int = 20_000, garden_path: bool = False) -> Corpus:
+def course_corpus(seed: int = 0, n_train: int = 20_000) -> Corpus:
     """The course's Korean–English corpus: the same for the same seed, on every machine, in a second or two.
 
     Splits: `train`, `val`, `test`, and what training does not show: `held_out_pairs` (verb and object),
     `held_out_names`, `depth` (two relative clauses, side by side or nested, a quote in a quote), `length` (three
-    clauses in a row). `ambiguous` has sources with two equally good readings, as 3 % of train. With `garden_path`, a
-    tenth of train and a split of that name have five word orders, of which the likeliest begins with the less likely
-    word. `direction` is "ko-en" or "en-ko". No source and no target occurs twice, within a split or across them.
+    clauses in a row). `ambiguous` has sources with two equally good readings, as 3 % of train. No source and no target
+    occurs twice, within a split or across them.
 
     >>> pair = course_corpus(n_train=10)["test"][0]
     >>> pair.src_text
@@ -114,18 +108,13 @@ def course_corpus(seed: int = 0, direction: str = "ko-en", n_train: int = 20_000
     >>> pair.tgt_text
     'Jihyeon wiped the red shoes in the yard because farmers played the flute at night'
     """
-    if direction not in ("ko-en", "en-ko"):
-        raise ValueError(f"expected direction 'ko-en' or 'en-ko', got {direction!r}: choose the source language first")
     seen: set[Words] = set()
-    table = EVALUATION_SPLITS | (GARDEN_PATH if garden_path else {})
     splits = {}
-    for split, (size, kinds) in table.items():
+    for split, (size, kinds) in EVALUATION_SPLITS.items():
         weights = {kind: KINDS.get(kind, 1) for kind in kinds}
         splits[split] = generate(seed, split, size, weights, seen)
-    weights = KINDS | {"ambiguous": 3} | ({"three adjuncts": 11} if garden_path else {})
-    splits = {"train": generate(seed, "train", n_train, weights, seen)} | splits
-    corpus = Corpus("course", "ko", "en", splits)
-    return corpus if direction == "ko-en" else corpus.swapped()
+    train = generate(seed, "train", n_train, KINDS | {"ambiguous": 3}, seen)
+    return Corpus("course", "ko", "en", {"train": train} | splits)
 
 
 def generate(seed: int, split: str, size: int, weights: dict[str, int], seen: set[Words]) -> list[Sentence]:
@@ -164,13 +153,10 @@ def spell(tree: Clause | Because | Coordination, kind: str, random: Random) -> S
 
 def spell_en_otherwise(tree: Clause) -> list:
     """The other reading of an ambiguous clause: its object means the other thing."""
-    phrase = tree.object
-    drawn = phrase.noun
+    drawn = tree.object.noun
     meanings, _ = lexicon.AMBIGUOUS[drawn.ko]
-    phrase.noun = NOUN[meanings[meanings[0] == drawn.en]]
-    words = spell_en(tree)
-    phrase.noun = drawn
-    return words
+    other = replace(tree.object, noun=NOUN[meanings[meanings[0] == drawn.en]])
+    return spell_en(replace(tree, object=other))
 
 
 def tagged(sentences: Iterable[Sentence], tag: str) -> list[Sentence]:
@@ -178,17 +164,11 @@ def tagged(sentences: Iterable[Sentence], tag: str) -> list[Sentence]:
     return [sentence for sentence in sentences if tag in sentence.tags]
 
 
-def read_pairs(
-    path: str | Path,
-    languages: tuple[str, str] = ("src", "tgt"),
-    swap: bool = False,
-    seed: int = 0,
-    held_out: float = 0.05,
-) -> Corpus:
+def read_pairs(path: str | Path, seed: int = 0, held_out: float = 0.05) -> Corpus:
     """A corpus from a UTF-8 file with one `src TAB tgt [TAB note]` a line (notes are ignored).
 
-    `swap` takes the second column as the source. A share of `held_out` of the sources goes to `val`, another to `test`,
-    at random; all pairs with one source stay in one split.
+    A share of `held_out` of the sources goes to `val`, another to `test`, at random; all pairs with one source stay in
+    one split.
     """
     by_source: dict[str, list[str]] = {}
     for number, line in enumerate(lines_of(Path(path).read_bytes(), path), start=1):
@@ -201,7 +181,6 @@ def read_pairs(
                 f"expected 'source TAB target' in {path}, got {line[:60]!r} in line {number}: "
                 "put a tab between the two sentences, and drop lines that lack one of them"
             )
-        src, tgt = (tgt, src) if swap else (src, tgt)
         by_source.setdefault(src, []).append(tgt)
     if not 0 <= held_out < 0.5:
         raise ValueError(f"expected held_out from 0 to below 0.5, got {held_out}: val and test take that share each")
@@ -213,7 +192,7 @@ def read_pairs(
         split: [Sentence(tuple(src.split(" ")), tuple(tgt.split(" "))) for src in part for tgt in by_source[src]]
         for split, part in parts.items()
     }
-    return Corpus(Path(path).stem, *(languages[::-1] if swap else languages), splits)
+    return Corpus(Path(path).stem, "src", "tgt", splits)
 
 
 def lines_of(data: bytes, path: str | Path) -> list[str]:

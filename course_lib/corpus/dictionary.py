@@ -86,17 +86,10 @@ def read_verbs(table: str) -> list[Verb]:
                 slots[list(slots)[-1]].append(word)
         transitive = table is lexicon.TRANSITIVE
         place = next((slot for slot in ("in", "at", "to") if slot in slots), "in")
-        verbs.append(
-            Verb(
-                stem,
-                base,
-                past or past_tense(base),
-                subjects=("person",) if transitive else tuple(slots[""]),
-                objects=find_nouns(slots[""]) if transitive else (),
-                instruments=find_nouns(lexicon.TRANSPORT if place == "to" else slots.get("with", ())),
-                places=read_places(slots.get(place, []), place),
-            )
-        )
+        subjects, objects = (("person",), find_nouns(slots[""])) if transitive else (tuple(slots[""]), ())
+        instruments = find_nouns(lexicon.TRANSPORT if place == "to" else slots.get("with", ()))
+        places = read_places(slots.get(place, []), place)
+        verbs.append(Verb(stem, base, past or past_tense(base), subjects, objects, instruments, places))
     return verbs
 
 

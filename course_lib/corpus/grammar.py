@@ -68,7 +68,7 @@ class Coordination:
     clauses: list[Clause]
 
 
-def place_adjunct(place: Place, definite: bool = False) -> Adjunct:
+def place_adjunct(place: Place) -> Adjunct:
     """마을에서 / in the village: the preposition is in the Korean word too, the article is not."""
     node = object()
     kind = "goal" if place.preposition == "to" else "place"

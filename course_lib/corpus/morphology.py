@@ -14,13 +14,8 @@ PARTICLES = {name: tuple(pair.split()) for name, pair in PARTICLES.items()} | {"
 # Stems whose last consonant changes before a vowel; regular verbs may end in the same consonant (받다, 입다).
 IRREGULAR = {"걷": "ㄷ", "듣": "ㄷ", "돕": "ㅂ", "부르": "르", "나르": "르"}
 
-LEADS_IN_LATIN, VOWELS_IN_LATIN = (
-    tuple(sound.strip("-") for sound in row.split())
-    for row in (
-        "g kk n d tt r m b pp s ss - j jj ch k t p h",
-        "a ae ya yae eo e yeo ye o wa wae oe yo u wo we wi yu eu ui i",
-    )
-)
+LEADS_IN_LATIN = "g kk n d tt r m b pp s ss - j jj ch k t p h"
+VOWELS_IN_LATIN = "a ae ya yae eo e yeo ye o wa wae oe yo u wo we wi yu eu ui i"
 FINALS_IN_LATIN = {" ": "", "ㄱ": "k", "ㄴ": "n", "ㄹ": "l", "ㅁ": "m", "ㅂ": "p", "ㅇ": "ng"}
 
 
@@ -138,10 +133,10 @@ def romanize(name: str) -> str:
     >>> romanize("하준"), romanize("지영")
     ('Hajun', 'Jiyeong')
     """
-    latin = ""
+    latin, leads, vowels = "", LEADS_IN_LATIN.split(), VOWELS_IN_LATIN.split()
     for syllable in name:
         lead, vowel, final = split_syllable(syllable)
-        latin += LEADS_IN_LATIN[lead] + VOWELS_IN_LATIN[VOWELS.index(vowel)] + FINALS_IN_LATIN[final]
+        latin += leads[lead].strip("-") + vowels[VOWELS.index(vowel)] + FINALS_IN_LATIN[final]
     return latin.capitalize()
 
 

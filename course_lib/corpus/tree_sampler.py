@@ -22,14 +22,10 @@ Word = TypeVar("Word", Noun, Verb)
 # How often training draws each kind of sentence; within a kind, `Sampler` decides.
 KINDS = {"simple": 48, "relative": 18, "because": 12, "quote": 11, "coordination": 11}
 
-
-def is_held_out(verb: Verb, noun: Noun) -> bool:
-    """True for the pairs that training never shows."""
-    return (verb.base, noun.en) in lexicon.HELD_OUT_PAIRS
-
-
-SEEN_OBJECTS = {verb: [noun for noun in verb.objects if not is_held_out(verb, noun)] for verb in TRANSITIVE_VERBS}
-HELD_OUT = [(verb, noun) for verb in TRANSITIVE_VERBS for noun in verb.objects if is_held_out(verb, noun)]
+# Training never shows the pairs that are held out.
+PAIRS = [(verb, noun) for verb in TRANSITIVE_VERBS for noun in verb.objects]
+HELD_OUT = [(verb, noun) for verb, noun in PAIRS if (verb.base, noun.en) in lexicon.HELD_OUT_PAIRS]
+SEEN_OBJECTS = {verb: [noun for noun in verb.objects if (verb, noun) not in HELD_OUT] for verb in TRANSITIVE_VERBS}
 TAKERS = {noun: [verb for verb, objects in SEEN_OBJECTS.items() if noun in objects] for noun in NOUN.values()}
 # A noun that few verbs take is drawn more often by each of them: no word is too rare to be learned.
 OBJECTS = {verb: [noun for noun in seen for _ in range(12 // len(TAKERS[noun]))] for verb, seen in SEEN_OBJECTS.items()}
@@ -39,7 +35,6 @@ MEETING_VERBS = [verb for verb in TRANSITIVE_VERBS if all(noun.kind == "person" 
 DESCRIBABLE_VERBS = [verb for verb in TRANSITIVE_VERBS if all(noun.kind != "body" for noun in verb.objects)]
 # Verbs that can do without saying where to: those that a relative clause, which has no adjuncts, may use.
 FREE_INTRANSITIVES = [verb for verb in INTRANSITIVE_VERBS if verb.places[0].particle == "in"]
-
 
 # A counter tells which of its meanings a homonym has: 배 세 척, three ships; 배 세 개, three pears.
 COUNTED_HOMONYMS = [NOUN[en] for meanings, _ in lexicon.AMBIGUOUS.values() for en in meanings if NOUN[en].counter]

@@ -6,24 +6,6 @@ from course_lib.corpus.grammar import Because, Clause, Coordination, NounPhrase,
 from course_lib.corpus.lexicon import HOMONYMS, ONE_TO_MANY
 from course_lib.corpus.morphology import split_syllable
 
-TAGS = {
-    "simple, relative, because, quote, coordination": "the kind of sentence",
-    "two relatives, relative in relative, quote in quote, three clauses": "kinds that training does not show",
-    "ambiguous, three adjuncts": "kinds with several correct targets",
-    "relative:subject, relative:object": "what the described noun is in its relative clause",
-    "crossing": "links that cross: the verb moves from the end to the middle",
-    "adjuncts": "a clause with two or more of time, place, companion, instrument, goal",
-    "particle:은, particle:는": "the topic ends in a consonant, in a vowel",
-    "counter, counter:권 …": "책 세 권, three books",
-    "plural": "연필들, pencils",
-    "definite": "그 책, the book",
-    "past, present, negation": "form of the main verb",
-    "third person": "an English verb with -s",
-    "homonym, homonym:배 …": "one Korean form, several English words",
-    "one to many, one to many:wear …": "one English word, several Korean ones",
-    "name": "a romanized name",
-}
-
 
 def clauses_of(tree: Clause | Because | Coordination) -> Iterator[Clause]:
     """All clauses, the outer before the inner ones; the first is the main clause."""
@@ -49,7 +31,12 @@ def phrases_of(clause: Clause) -> list[NounPhrase]:
 
 
 def tags_of(tree: Clause | Because | Coordination, kind: str, ko: list[Word], en: list[Word]) -> tuple[str, ...]:
-    """The tags of a tree and its two spellings, in alphabetical order."""
+    """The tags of a tree and its two spellings, in alphabetical order: its kind, and what its words show.
+
+    Some come with what it is about, too: `relative:object` (the described noun is the object of its relative clause),
+    `counter:권` (책 세 권, three books), `homonym:배` (one Korean form, several English words), `one to many:wear` (one
+    English word, several Korean ones). `particle:은` says that the topic ends in a consonant, `particle:는` in a vowel.
+    """
     clauses = list(clauses_of(tree))
     phrases = [phrase for clause in clauses for phrase in phrases_of(clause)]
     main = clauses[0]
@@ -60,7 +47,7 @@ def tags_of(tree: Clause | Because | Coordination, kind: str, ko: list[Word], en
             tags |= {"relative", f"relative:{clause.gap}"}
         if clause.quoted:
             tags.add("quote")
-        if len(clause.adjuncts) > 1:
+        if len(clause.adjuncts) > 1:  # of time, place, companion, instrument, goal
             tags.add("adjuncts")
         if not (clause.past or clause.negative or clause.subject.plural):
             tags.add("third person")
@@ -74,9 +61,9 @@ def tags_of(tree: Clause | Because | Coordination, kind: str, ko: list[Word], en
         if phrase.count > 1:
             tags |= {"counter", f"counter:{phrase.noun.counter}"}
         if phrase.count == 0:
-            tags.add("plural")
+            tags.add("plural")  # 연필들, pencils
         if phrase.definite:
-            tags.add("definite")
+            tags.add("definite")  # 그 책, the book
     if any(text[0].isupper() for text, _ in en):
         tags.add("name")
     topic = main.subject
@@ -84,7 +71,7 @@ def tags_of(tree: Clause | Because | Coordination, kind: str, ko: list[Word], en
     tags.add("particle:는" if split_syllable(last[-1])[2] == " " else "particle:은")
     links = align(ko, en)
     if any(i < k and j > m for i, j in links for k, m in links):
-        tags.add("crossing")
+        tags.add("crossing")  # the verb moves from the end to the middle
     return tuple(sorted(tags))
 
 

@@ -56,9 +56,7 @@ def mix(
     if key.device.type != "cpu" or key.shape[-2] > SHORT or key.dtype == torch.float16:
         if bias is not None:
             bias = four_axes(bias.to(query.dtype))
-        mixed = F.scaled_dot_product_attention(
-            four_axes(query), four_axes(key), four_axes(value), bias, is_causal=causal
-        )
+        mixed = F.scaled_dot_product_attention(*map(four_axes, (query, key, value)), bias, is_causal=causal)
         return mixed.reshape(*query.shape[:-1], value.shape[-1])
     # A column for each query: PyTorch's softmax is several times slower along a short last axis.
     scores = key @ (query * query.shape[-1] ** -0.5).mT
@@ -86,7 +84,14 @@ def fused_attention(
     >>> torch.allclose(fused_attention(q, k, v, mask), scaled_dot_product_attention(q, k, v, mask)[0], atol=1e-6)
     True
     """
-    _check(query, key, value, mask, causal)
+    fits = key.shape[-1] == query.shape[-1] and value.shape[-2] == key.shape[-2]
+    if not fits or (mask is not None and mask.dtype != torch.bool):
+        scaled_dot_product_attention(query, key, value, mask)  # says what is wrong; a kernel would read behind the end
+    if causal and query.shape[-2] != key.shape[-2]:
+        raise ValueError(
+            f"expected as many queries as keys with causal=True, got {query.shape[-2]} and {key.shape[-2]}: "
+            "pass the rows of the causal mask that belong to these queries as mask"
+        )
     if causal and mask is not None:
         mask, causal = mask & mask.new_ones(query.shape[-2], query.shape[-2]).tril(), False
     if mask is None:
@@ -95,23 +100,8 @@ def fused_attention(
     return output.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
 
 
-def _check(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool) -> None:
-    """What the plain form refuses is refused: a kernel would read behind the end."""
-    fits = key.shape[-1] == query.shape[-1] and value.shape[-2] == key.shape[-2]
-    if not fits or (mask is not None and mask.dtype != torch.bool):
-        scaled_dot_product_attention(query, key, value, mask)  # says what is wrong
-    if causal and query.shape[-2] != key.shape[-2]:
-        raise ValueError(
-            f"expected as many queries as keys with causal=True, got {query.shape[-2]} and {key.shape[-2]}: "
-            "pass the rows of the causal mask that belong to these queries as mask"
-        )
-
-
 class FusedMultiHeadAttention(MultiHeadAttention):
-    """`MultiHeadAttention` with the same parameters and a fused kernel.
-
-    With `need_weights=True` the weights come back too, computed by the plain formula; otherwise the second result
-    is None.
+    """`MultiHeadAttention` with the same parameters and a fused kernel; instead of the weights comes None.
 
     >>> simple = MultiHeadAttention(d_model=8, n_heads=2)
     >>> fused = FusedMultiHeadAttention(d_model=8, n_heads=2)
@@ -128,15 +118,7 @@ class FusedMultiHeadAttention(MultiHeadAttention):
         value: Float[Tensor, "batch k_len d_model"],
         mask: Bool[Tensor, "..."] | None = None,
         causal: bool = False,
-        need_weights: bool = False,
-    ) -> tuple[Float[Tensor, "batch q_len d_model"], Float[Tensor, "batch n_heads q_len k_len"] | None]:
+    ) -> tuple[Float[Tensor, "batch q_len d_model"], None]:
         projected = self.w_q(query), self.w_k(key), self.w_v(value)
-        q, k, v = (split_heads(x, self.n_heads) for x in projected)
-        if not need_weights:
-            return self.w_o(merge_heads(fused_attention(q, k, v, mask, causal))), None
-        _check(q, k, v, mask, causal)
-        if causal:
-            rows = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
-            mask = rows if mask is None else mask & rows
-        heads, weights = scaled_dot_product_attention(q, k, v, mask)
-        return self.w_o(merge_heads(heads)), weights
+        heads = fused_attention(*(split_heads(x, self.n_heads) for x in projected), mask, causal)
+        return self.w_o(merge_heads(heads)), None

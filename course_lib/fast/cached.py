@@ -79,26 +79,18 @@ class CacheState:
 
     def keep(self, sentences: Tensor) -> "CacheState":
         """Go on with these sentences only (indices, or one boolean for each)."""
-        return CacheState(
-            [(key[sentences], value[sentences]) for key, value in self.cross],
-            self.src_bias[sentences],
-            [slots.keep(sentences) for slots in self.own],
-            self.plans,
-            self.output,
-            self.visible[sentences],
-            self.length,
-            [weights[sentences] for weights in self.weights],
+        return replace(
+            self,
+            cross=[(key[sentences], value[sentences]) for key, value in self.cross],
+            src_bias=self.src_bias[sentences],
+            own=[slots.keep(sentences) for slots in self.own],
+            visible=self.visible[sentences],
+            weights=[weights[sentences] for weights in self.weights],
         )
 
 
 class LayerPlan:
-    """The linear layers of one decoder layer, each ready for many small products; 1 / √d_k is in the queries' weights.
-
-    >>> from course_lib.decoder import DecoderLayer
-    >>> plan = LayerPlan(DecoderLayer(d_model=8, n_heads=2, d_ff=16))
-    >>> plan.own_qkv(torch.randn(1, 1, 8)).shape, plan.narrow(plan.widen(torch.randn(1, 1, 8))).shape
-    (torch.Size([1, 1, 24]), torch.Size([1, 1, 8]))
-    """
+    """The linear layers of a decoder layer, each ready for many small products; 1 / √d_k is in the queries' weights."""
 
     def __init__(self, layer: nn.Module):
         own, cross, feed_forward = layer.self_attention, layer.cross_attention, layer.feed_forward
@@ -154,7 +146,9 @@ class CachedTransformer:
         embedding, n_heads = self.model.tgt_embedding, self.model.config.n_heads
         x = look_up(embedding.tokens, tokens) * math.sqrt(embedding.tokens.embedding_dim)
         x = x + embedding.positions.rows(state.length, state.length + 1)
-        visible = torch.cat([state.visible, itself(tokens)], dim=-1)
+        # Of the slots of this step every beam sees its own, unless it holds a pad.
+        own = torch.eye(tokens.shape[1], dtype=torch.bool, device=tokens.device) & (tokens != PAD)[:, None]
+        visible = torch.cat([state.visible, own], dim=-1)
         bias = None if visible.all() else additive_mask(visible[:, None], x.dtype)
         blind = None if bias is None else ~visible.any(dim=-1, keepdim=True)
         all_weights = []
@@ -181,24 +175,8 @@ class CachedTransformer:
         return logits, replace(state, visible=visible, length=state.length + 1, weights=all_weights)
 
 
-def itself(tokens: Int[Tensor, "batch beam"]) -> Bool[Tensor, "batch beam beam"]:
-    """Of the slots of this step every beam sees its own, unless it holds a pad.
-
-    >>> itself(torch.tensor([[7, 0]])).int()
-    tensor([[[1, 0],
-             [0, 0]]], dtype=torch.int32)
-    """
-    return torch.eye(tokens.shape[1], dtype=torch.bool, device=tokens.device) & (tokens != PAD)[:, None]
-
-
 def attend(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Every beam a (scaled) query row: the mixed values with the heads side by side, and the weights.
-
-    >>> query, cached = torch.randn(2, 3, 4, 5), torch.randn(2, 3, 7, 5)
-    >>> mixed, weights = attend(query, cached, cached, bias=torch.zeros(7))
-    >>> mixed.shape, weights.shape
-    (torch.Size([2, 4, 15]), torch.Size([2, 3, 4, 7]))
-    """
+    """Every beam a (scaled) query row: the mixed values with the heads side by side, and the weights."""
     scores = query @ key.mT
     weights = (scores if bias is None else scores + bias).softmax(dim=-1)
     return (weights @ value).transpose(1, 2).flatten(start_dim=2), weights

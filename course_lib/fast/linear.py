@@ -12,12 +12,7 @@ ROWS = 64
 
 
 def side_by_side(linears: tuple[nn.Linear, ...] | list[nn.Linear]) -> tuple[Tensor, Tensor | None]:
-    """Weight and bias of one linear layer that does the work of several.
-
-    >>> weight, bias = side_by_side([nn.Linear(3, 2), nn.Linear(3, 5)])
-    >>> weight.shape, bias.shape
-    (torch.Size([7, 3]), torch.Size([7]))
-    """
+    """Weight and bias of one linear layer that does the work of several."""
     bias = None if linears[0].bias is None else torch.cat([linear.bias for linear in linears])
     return torch.cat([linear.weight for linear in linears]), bias
 

@@ -1,8 +1,6 @@
-"""The memory of the machine: how much there is, and that of one step of training or search, kept for the next."""
+"""Memory: that of one step of training or search, kept for the next, and the shapes of a model that takes none."""
 
 import ctypes
-import math
-import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -22,25 +20,8 @@ def keep_freed_memory() -> bool:
     By default glibc gives a large block back at once. Every step then gets its activations as new pages, which the
     system fills with zeros first: a fifth of the time of a small model's step. Nothing is computed differently.
     Other systems manage memory their own way; there the function does nothing.
-
-    >>> keep_freed_memory() in (True, False)
-    True
     """
     return set_malloc({M_MMAP_THRESHOLD: LARGEST, M_TRIM_THRESHOLD: 2**31 - 1, M_TOP_PAD: SPARE})
-
-
-def memory_of(device: torch.device) -> float:
-    """The bytes of memory that a device has in all; infinity where the system does not say.
-
-    >>> memory_of(torch.device("cpu")) > 1e6
-    True
-    """
-    if device.type == "cuda":
-        return torch.cuda.get_device_properties(device).total_memory
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # Windows, for one
-        return math.inf
 
 
 def shapes_of(model_class: Callable[[Any], nn.Module], config: Any) -> dict[str, torch.Size]:
@@ -54,11 +35,7 @@ def shapes_of(model_class: Callable[[Any], nn.Module], config: Any) -> dict[str,
 
 
 def set_malloc(settings: dict[int, int]) -> bool:
-    """Set parameters of glibc's `malloc`, by their numbers; False, and nothing done, where the C library is another.
-
-    >>> set_malloc({}) in (True, False)
-    True
-    """
+    """Set parameters of glibc's `malloc`, by their numbers; False, and nothing done, where the C library is another."""
     if not sys.platform.startswith("linux"):
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have none

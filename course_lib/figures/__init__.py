@@ -9,26 +9,3 @@ from course_lib.figures.lines import lines
 from course_lib.figures.plots import in_numbers
 from course_lib.figures.shapes import box, shapes
 from course_lib.figures.style import ACCENT, EXTRA, INK, KEY, MASK, PALETTE, QUERY, VALUE, apply_style, new_figure
-
-__all__ = [
-    "ACCENT",
-    "EXTRA",
-    "INK",
-    "KEY",
-    "MASK",
-    "PALETTE",
-    "QUERY",
-    "VALUE",
-    "apply_style",
-    "attention_view",
-    "bars",
-    "box",
-    "explore",
-    "heatmap",
-    "heatmaps",
-    "in_numbers",
-    "lines",
-    "new_figure",
-    "shapes",
-    "show",
-]

@@ -5,13 +5,19 @@ from collections.abc import Sequence
 from html import escape
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from course_lib.figures.arrays import as_allowed, as_array, as_tokens
-from course_lib.figures.attention_still import still
 from course_lib.figures.display import Output
 from course_lib.figures.page import css, script
 from course_lib.figures.raster import figure_to_png
+from course_lib.figures.style import INK, KEY, MASK, QUERY, new_figure, text_width
 from course_lib.figures.svg import check_size, checked_alt
+
+ROW = 0.3  # inches from one token to the next
+ACROSS = 1.8  # inches that the lines have
+FAINT = 0.1  # weights below it are drawn for the chosen query only
+LONGEST = 22  # letters of a token
 
 
 class AttentionView(Output):
@@ -21,14 +27,32 @@ class AttentionView(Output):
         self.queries, self.keys, self.weights = queries, keys, weights
         self.start, self.alt, self.hidden = start, alt, hidden
         layer, head, query = start.values()
-        self.png = figure_to_png(still(queries, keys, weights[layer, head], hidden, query))
+        self.png = figure_to_png(_still(queries, keys, weights[layer, head], hidden, query))
 
     def __repr__(self) -> str:
         n_layers, n_heads, q_len, k_len = self.weights.shape
         return f"Attention view: {self.alt} Layers: {n_layers}, heads: {n_heads}, queries: {q_len}, keys: {k_len}."
 
     def page(self) -> str:
-        return _page(self)
+        """A table of the first head shown, which the script replaces by the picture to move in."""
+        data = {
+            "queries": self.queries,
+            "keys": self.keys,
+            "start": list(self.start.values()),
+            # thousandths: whole numbers are short, and equal on every processor
+            "weights": np.rint(self.weights * 1000).astype(int).tolist(),
+            "hidden": self.hidden.astype(int).tolist() if self.hidden.any() else None,
+        }
+        text = escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+        # In an <svg>, because that is what the comparison of stored outputs leaves out: the last digit of a trained
+        # model's weight differs from one processor to the next.
+        return (
+            f'<div hidden="hidden" class="course-figure" role="group" aria-label="{escape(self.alt)}" '
+            'data-course="attention_view">'
+            f"{css('figure', 'controls', 'attention_view')}"
+            f'<svg hidden data-weights="{text}"></svg>'
+            f"{_table(self)}</div>{script('attention_view')}"
+        )
 
 
 def attention_view(
@@ -77,28 +101,6 @@ def attention_view(
     return view
 
 
-def _page(view: AttentionView) -> str:
-    """A table of the first head shown, which the script replaces by the picture to move in."""
-    data = {
-        "queries": view.queries,
-        "keys": view.keys,
-        "start": list(view.start.values()),
-        # thousandths: whole numbers are short, and equal on every processor
-        "weights": np.rint(view.weights * 1000).astype(int).tolist(),
-        "hidden": view.hidden.astype(int).tolist() if view.hidden.any() else None,
-    }
-    text = escape(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
-    # In an <svg>, because that is what the comparison of stored outputs leaves out: the last digit of a trained
-    # model's weight differs from one processor to the next.
-    return (
-        f'<div hidden="hidden" class="course-figure" role="group" aria-label="{escape(view.alt)}" '
-        'data-course="attention_view">'
-        f"{css('figure', 'controls', 'attention_view')}"
-        f'<svg hidden data-weights="{text}"></svg>'
-        f"{_table(view)}</div>{script('attention_view')}"
-    )
-
-
 def _table(view: AttentionView) -> str:
     layer, head, _ = view.start.values()
     rows = "".join(
@@ -114,3 +116,42 @@ def _table(view: AttentionView) -> str:
         f'<div class="course-still"><table><caption>Layer {layer}, head {head}: rows are queries, columns are keys.'
         f"</caption><thead><tr><td></td>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
+
+
+def _still(queries: list[str], keys: list[str], weights: np.ndarray, hidden: np.ndarray, query: int) -> Figure:
+    """Queries on the left, keys with the weights of `query` on the right, lines as wide as the weights."""
+    left = max(map(text_width, ["queries", *map(_cut, queries)])) + 0.15
+    right = max(map(text_width, ["keys", *map(_cut, keys)])) + 0.2
+    number = text_width("masked")
+    rows = max(len(queries), len(keys)) + 1
+    fig, ax = new_figure(left + ACROSS + right + number, rows * ROW)
+    fig.set_layout_engine("none")
+    ax.set_position((0, 0, 1, 1))
+    ax.set(xlim=(-left, ACROSS + right + number), ylim=(rows - 1.5, -1.5))
+    ax.set_axis_off()
+    ax.text(-0.1, -1, "queries", ha="right", va="center", weight="bold")
+    ax.text(ACROSS + 0.1, -1, "keys", va="center", weight="bold")
+    for i, token in enumerate(queries):
+        _write(ax, -0.1, i, token, ha="right", weight="bold" if i == query else "normal")
+    for j, token in enumerate(keys):
+        _write(ax, ACROSS + 0.1, j, token, color=MASK if hidden[query, j] else INK)
+        written = "masked" if hidden[query, j] else f"{weights[query, j]:.2f}"
+        ax.text(ACROSS + right + number, j, written, ha="right", va="center", color=MASK if hidden[query, j] else INK)
+    faint = np.where(np.arange(len(queries)) == query, 0.005, FAINT)[:, None]
+    for i, j in sorted(np.argwhere(~hidden & (weights >= faint)).tolist(), key=lambda cell: cell[0] == query):
+        chosen = i == query
+        ax.plot(
+            [0, ACROSS], [i, j], color=QUERY if chosen else INK, solid_capstyle="butt",
+            linewidth=0.8 + 4 * weights[i, j], alpha=0.4 + 0.6 * weights[i, j] if chosen else 0.3 * weights[i, j],
+        )  # fmt: skip
+    ax.plot([0, 0], [query - 0.5, query + 0.5], color=QUERY, linewidth=2)
+    ax.plot([ACROSS] * 2, [-0.5, len(keys) - 0.5], color=KEY, linewidth=2)
+    return fig
+
+
+def _cut(token: str) -> str:
+    return token if len(token) <= LONGEST else token[: LONGEST - 1] + "…"
+
+
+def _write(ax, x: float, y: float, token: str, **look) -> None:
+    ax.text(x, y, _cut(token), va="center", parse_math=False, **look)

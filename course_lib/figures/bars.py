@@ -18,19 +18,17 @@ def bars(
     label: str = "",
     title: str | None = None,
     groups: Sequence[str] | None = None,
-    error=None,
     horizontal: bool | None = None,
     digits: int | None = 2,
-    log: bool = False,
     colors: Mapping[str, str] | None = None,
     told: bool = True,
 ) -> Shown:
     """Draw one bar a name, its number at its end; a list of several numbers (seeds) is their median, with a whisker
     from the lowest to the highest. With `groups`, each name has one value a group: a bar of its color in each.
 
-    `label` names the axis of values. `error` gives half-lengths of whiskers: one number, or one a name. Bars lie
-    (`horizontal`) where names are long. `digits` are the decimals of the numbers; None leaves them out. The text
-    form tells them unless `told` is False, as for times that differ from one run to the next.
+    `label` names the axis of values. Bars lie (`horizontal`) where names are long. `digits` are the decimals of the
+    numbers; None leaves them out. The text form tells them unless `told` is False, as for times that differ from one
+    run to the next.
 
     >>> from course_lib.figures import bars
     >>> bars({"no mask": 0.41, "causal mask": [0.97, 0.98, 0.99]}, label="accuracy", alt="Only the mask is accurate.")
@@ -54,7 +52,6 @@ def bars(
     else:
         places, table = list(map(str, groups)), {name: _columns(name, given, groups) for name, given in series.items()}
         inks = colors_of(series, colors)
-    halves = _halves(error, list(series), grouped=groups is not None)
     if horizontal is None:
         horizontal = max(map(text_width, places)) > (WIDTH - 0.8) / len(places) - 0.1
     thick = min(0.8 / len(table), 0.2 * len(places))  # few bars are no blocks
@@ -64,28 +61,24 @@ def bars(
     for number, (name, columns) in enumerate(table.items()):
         at = np.arange(len(places)) + (number - (len(table) - 1) / 2) * thick
         middle, low, high = (np.array([take(column) for column in columns]) for take in (np.median, np.min, np.max))
-        if name in halves:
-            low, high = middle - halves[name], middle + halves[name]
-        _bars(ax, at, (middle, low, high), thick * 0.9, horizontal, color=inks[name], label=name, log=log)
+        _bars(ax, at, (middle, low, high), thick * 0.9, horizontal, color=inks[name], label=name)
         ends += [*low, *high]
         spans = zip(places, low, middle, high, strict=True)
         said |= {f"{name}, {place}" if name else place: [span] for place, *span in spans}
         if digits is not None:
-            texts += [
-                _number(ax, *where, digits, horizontal)
-                for where in zip(at, middle, np.where(middle < 0, low, high), strict=True)
-            ]
+            numbers = zip(at, middle, np.where(middle < 0, low, high), strict=True)
+            texts += [_number(ax, *number, digits, horizontal) for number in numbers]
     ticks, limits = (ax.set_yticks, ax.set_xlim) if horizontal else (ax.set_xticks, ax.set_ylim)
     ticks(range(len(places)), places)
     ax.tick_params("y" if horizontal else "x", length=0)
     ax.set(**({"xlabel": label} if horizontal else {"ylabel": upright(label)}), title=title or "")
-    if not log:  # room for the numbers
-        text = (max(map(text_width, texts), default=0.0) if horizontal else LINE) + 0.16
-        room = max(2.5 * text, WIDTH - max(map(text_width, places)) - 0.6 if horizontal else HEIGHT - 1)
-        lowest, highest = min(ends), max(ends)
-        sides = (lowest < 0) + (highest > 0)
-        spare = (highest - lowest) * text / max(room - sides * text, text)
-        limits(lowest - spare * (lowest < 0), highest + spare * (highest > 0))
+    # room for the numbers
+    text = (max(map(text_width, texts), default=0.0) if horizontal else LINE) + 0.16
+    room = max(2.5 * text, WIDTH - max(map(text_width, places)) - 0.6 if horizontal else HEIGHT - 1)
+    lowest, highest = min(ends), max(ends)
+    sides = (lowest < 0) + (highest > 0)
+    spare = (highest - lowest) * text / max(room - sides * text, text)
+    limits(lowest - spare * (lowest < 0), highest + spare * (highest > 0))
     if horizontal:
         ax.invert_yaxis()
     if groups is not None:
@@ -113,18 +106,6 @@ def _columns(name: str, values, groups: Sequence) -> np.ndarray:
             "Several seeds: an array (seeds, groups)."
         )
     return np.atleast_2d(array).T
-
-
-def _halves(error, names: list[str], grouped: bool) -> dict[str, np.ndarray]:
-    """Half the length of the whiskers, for each series of the table."""
-    if error is None:
-        return {}
-    if not isinstance(error, Mapping):
-        return dict.fromkeys(names if grouped else [""], as_array(error, "error"))
-    if set(error) != set(names):
-        raise ValueError(f"expected error: the names {names}, got {list(error)}. Give one number, or one a name.")
-    halves = {name: as_array(error[name], f"error[{name!r}]") for name in names}
-    return halves if grouped else {"": np.array([halves[name] for name in names])}
 
 
 def _bars(ax: Axes, at, spans, thick: float, horizontal: bool, **look) -> None:

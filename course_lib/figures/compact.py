@@ -59,7 +59,8 @@ def _attributes(element) -> tuple[str, dict[str, str]]:
         elif key == "d":
             attributes["d"] = _path(value)
         elif key == "transform":
-            attributes |= _transform(value)
+            moved = _shorten(re.sub(r"rotate\(-?0(?:\.0+)?[ ,)][^)]*\)?", "", value).strip(), 4)
+            attributes |= {"transform": moved} if moved else {}
         elif key != "id" or name not in ("g", "text", "image"):
             attributes[key] = _shorten(value, 4 if name == "image" else 2)
     return name, attributes
@@ -82,11 +83,6 @@ def _style(value: str) -> dict[str, str]:
         elif key and key != "font-family":
             rest.append(f"{key}:{content}")
     return attributes | ({"style": ";".join(rest)} if rest else {})
-
-
-def _transform(value: str) -> dict[str, str]:
-    value = _shorten(re.sub(r"rotate\(-?0(?:\.0+)?[ ,)][^)]*\)?", "", value).strip(), 4)
-    return {"transform": value} if value else {}
 
 
 def _path(d: str) -> str:

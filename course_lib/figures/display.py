@@ -9,6 +9,9 @@ from course_lib.figures.page import css, instead
 from course_lib.figures.raster import figure_to_png, image
 from course_lib.figures.svg import check_size, checked_alt, figure_to_svg
 
+# JupyterLab shows the first line of a folded output, whatever it is: a blank one gives neither the answer nor markup.
+BLANK = " \n"
+
 
 class Output:
     """What a cell can end in: words, HTML, and a small static picture. Each viewer takes the best that it can show."""
@@ -24,7 +27,7 @@ class Output:
         return image(self.png, repr(self).partition("\n")[0]) if self.png else ""
 
     def _repr_html_(self) -> str:
-        return self.page() + instead(self.still())
+        return BLANK + self.page() + instead(self.still())
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         picture = {"image/png": b64encode(self.png).decode()} if self.png else {}

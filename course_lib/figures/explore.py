@@ -10,7 +10,6 @@ from numbers import Number
 from matplotlib.figure import Figure
 
 from course_lib.figures.display import Output, Shown
-from course_lib.figures.live import widget
 from course_lib.figures.page import KEYS, css, label, script
 from course_lib.figures.raster import figure_to_png
 from course_lib.figures.svg import LIMIT, check_size, checked_alt, figure_to_svg
@@ -20,39 +19,36 @@ FRAMES_MAX = 60
 
 @dataclass(frozen=True)
 class Explorer(Output):
-    """A drawn exploration: a text form, an HTML form that holds every frame, and ipywidgets on request."""
+    """A drawn exploration: a text form and an HTML form that holds every frame."""
 
     choices: dict[str, list]
-    start: tuple[int, ...]  # the position in every choice that is shown first
+    shown: dict[str, object]  # the values that are shown first
+    first: int  # the frame of these values
     frames: list[tuple[str, str]]  # HTML and text of every combination, the last choice turning fastest
     png: bytes | None  # of the frame shown first; None where it is HTML
 
     def __repr__(self) -> str:
         offered = "; ".join(f"{name}: {', '.join(map(label, options))}" for name, options in self.choices.items())
-        _html, text = self.frames[self.number(self.start)]
+        _html, text = self.frames[self.first]
         return f"Explore: {text} Choices: {offered}."
 
-    def number(self, positions) -> int:
-        """The frame for one position in every choice."""
-        number = 0
-        for options, position in zip(self.choices.values(), positions, strict=True):
-            number = number * len(options) + position
-        return number
-
     def page(self) -> str:
-        return _page(self)
+        """Every frame inline; the script shows the chosen one. Without it: the frame shown first, and its values."""
+        controls = (_control(name, options, options.index(self.shown[name])) for name, options in self.choices.items())
+        frames = "".join(
+            f'<div class="course-frame" data-text="{escape(text)}"{" hidden" * (number != self.first)}>{html}</div>'
+            for number, (html, text) in enumerate(self.frames)
+        )
+        return (
+            f'<div hidden="hidden" class="course-figure" data-course="explore">{css("figure", "controls")}'
+            f'<div class="course-controls" hidden>{"".join(controls)}</div>{frames}'
+            f'<p class="course-still">Shown for {escape(_sentence(self.shown))}.</p>'
+            f'<p class="course-unseen" role="status"></p></div>{script("explore")}'
+        )
 
     def still(self) -> str:
-        html, text = self.frames[self.number(self.start)]
+        html, text = self.frames[self.first]
         return super().still() or f"{html}<p>{escape(text)}</p>"
-
-    def widget(self):
-        """The same as ipywidgets, to combine with widgets of one's own.
-
-        The HTML form is what is shown by itself, because a notebook saved with a widget shows an error instead
-        when it is opened again without its kernel.
-        """
-        return widget(self)
 
 
 def explore(
@@ -72,7 +68,7 @@ def explore(
     >>> explore(draw, alt="x to a power.", power=[1, 2, 3])
     Explore: x to a power. Shown: power = 1. Choices: power: 1, 2, 3.
     """
-    offered, start = _checked(choices, default or {})
+    offered, shown = _checked(choices, default or {})
     combinations = [dict(zip(offered, values, strict=True)) for values in itertools.product(*offered.values())]
     if len(combinations) > FRAMES_MAX:
         counts = " × ".join(str(len(options)) for options in offered.values())
@@ -80,7 +76,6 @@ def explore(
             f"expected at most {FRAMES_MAX} frames, got {counts} = {len(combinations)}. "
             f"Every combination is drawn and stored, {LIMIT // 1000} KB in all: offer fewer values."
         )
-    first = {name: options[at] for (name, options), at in zip(offered.items(), start, strict=True)}
     frames, errors, png = [], [], None
     for number, values in enumerate(combinations):
         text = checked_alt(alt(**values)) if callable(alt) else f"{checked_alt(alt)} Shown: {_sentence(values)}."
@@ -93,23 +88,23 @@ def explore(
             frames.append((f"<p>{escape(text)}</p>", text))
             continue
         frames.append((_frame(drawn, text, str(number)), text))
-        if values == first:
+        if values == shown:
             png = figure_to_png(drawn) if isinstance(drawn, Figure) else getattr(drawn, "png", None)
     if len(errors) == len(combinations):
         raise errors[0]
-    explorer = Explorer(offered, start, frames, png)
+    explorer = Explorer(offered, shown, combinations.index(shown), frames, png)
     check_size(explorer._repr_html_(), f"It holds {len(frames)} frames: offer fewer values, or draw fewer points.")
     return explorer
 
 
-def _checked(choices: dict, default: Mapping) -> tuple[dict[str, list], tuple[int, ...]]:
-    """Every choice as a list of values, and the position where each starts."""
+def _checked(choices: dict, default: Mapping) -> tuple[dict[str, list], dict[str, object]]:
+    """Every choice as a list of values, and the value of each that is shown first."""
     if not choices:
         raise ValueError("expected at least one choice, got none. Name it: explore(draw, alt=…, d_k=[1, 4, 16]).")
     unknown = set(default) - set(choices)
     if unknown:
         raise ValueError(f"expected default: only names among {sorted(choices)}, got {sorted(unknown)}. Rename them.")
-    offered, start = {}, []
+    offered, shown = {}, {}
     for name, given in choices.items():
         options = [given] if isinstance(given, bool) else _options(name, given)
         first = default.get(name, options[0])
@@ -117,9 +112,8 @@ def _checked(choices: dict, default: Mapping) -> tuple[dict[str, list], tuple[in
             options = [False, True]
         if first not in options:
             raise ValueError(f"expected default[{name!r}]: one of {options}, got {first!r}. Add it to the choices.")
-        offered[name] = options
-        start.append(options.index(first))
-    return offered, tuple(start)
+        offered[name], shown[name] = options, options[options.index(first)]
+    return offered, shown
 
 
 def _options(name: str, given) -> list:
@@ -154,26 +148,6 @@ def _frame(drawn, text: str, salt: str) -> str:
             "End the function with `return fig`."
         )
     return html
-
-
-def _page(explorer: Explorer) -> str:
-    """Every frame inline; the script shows the chosen one. Without script: the frame shown first, and its values."""
-    shown = {name: options[at] for (name, options), at in zip(explorer.choices.items(), explorer.start, strict=True)}
-    controls = "".join(
-        _control(name, options, at)
-        for (name, options), at in zip(explorer.choices.items(), explorer.start, strict=True)
-    )
-    first = explorer.number(explorer.start)
-    frames = "".join(
-        f'<div class="course-frame" data-text="{escape(text)}"{"" if number == first else " hidden"}>{html}</div>'
-        for number, (html, text) in enumerate(explorer.frames)
-    )
-    return (
-        f'<div hidden="hidden" class="course-figure" data-course="explore">{css("figure", "controls")}'
-        f'<div class="course-controls" hidden>{controls}</div>{frames}'
-        f'<p class="course-still">Shown for {escape(_sentence(shown))}.</p>'
-        f'<p class="course-unseen" role="status"></p></div>{script("explore")}'
-    )
 
 
 def _control(name: str, options: list, at: int) -> str:

@@ -34,7 +34,6 @@ def heatmap(
     mask=None,
     vmin: float | None = None,
     vmax: float | None = None,
-    colorbar: bool = False,
 ) -> Shown | Figure:
     """Draw weights (q_len, k_len) as a map: queries are rows, keys are columns. `alt` says it in words.
 
@@ -71,14 +70,11 @@ def heatmap(
     if annotate and n_keys <= ANNOTATED_MAX and n_queries <= TOKENS_MAX:
         _numbers(ax, values, hidden, colors)
         names = rows or [f"row {number}" for number in range(n_queries)]
-        numbers = "\n".join(
-            in_numbers({name: row[~gone]}) for name, row, gone in zip(names, values, hidden, strict=True)
-        )
+        written = zip(names, values, hidden, strict=True)
+        numbers = "\n".join(in_numbers({name: row[~gone]}) for name, row, gone in written)
     _labels(ax, rows, columns, values.shape)
     if title:
         ax.set_title(title)
-    if colorbar:
-        ax.figure.colorbar(colors, ax=ax, shrink=0.8).outline.set_visible(False)
     return ax.figure if alt is None else show(ax.figure, alt=alt, numbers=numbers)
 
 
@@ -92,8 +88,6 @@ def heatmaps(
     cols: int | None = None,
     annotate: bool = False,
     mask=None,
-    vmin: float | None = None,
-    vmax: float | None = None,
 ) -> Shown | Figure:
     """Draw weights (n_heads, q_len, k_len), one panel a head, on one color scale. `alt` says it in words.
 
@@ -114,7 +108,7 @@ def heatmaps(
     if len(titles) != n_heads:
         raise ValueError(f"expected titles: {n_heads}, one a head, got {len(titles)}. Name every panel.")
     hidden = ~as_allowed(mask, values.shape) | np.isneginf(values)
-    vmin, vmax = _range(values[~hidden], vmin, vmax)
+    vmin, vmax = _range(values[~hidden])
     n_queries, n_keys = values.shape[1:]
     label = _margin(queries)
     panel = n_keys * (CELL_NUMBER if annotate and n_keys <= ANNOTATED_MAX else CELL_MIN) + 0.2
@@ -125,11 +119,8 @@ def heatmaps(
     cols = cols or -(-n_heads // rows)
     width = PHONE if label + cols * panel <= PHONE else PAGE
     cell = min(CELL, ((width - label) / cols - 0.2) / n_keys, 5.6 / n_queries)
-    width, height = (
-        label + cols * (n_keys * cell + 0.2),
-        rows * (n_queries * cell + 0.4) + _margin(queries if keys is None else keys),
-    )
-    fig, axes = new_figure(width, height, rows, cols, squeeze=False)
+    height = rows * (n_queries * cell + 0.4) + _margin(queries if keys is None else keys)
+    fig, axes = new_figure(label + cols * (n_keys * cell + 0.2), height, rows, cols, squeeze=False)
     for number, ax in enumerate(axes.flat):
         if number >= n_heads:
             ax.set_axis_off()
@@ -142,7 +133,7 @@ def heatmaps(
     return fig if alt is None else show(fig, alt=alt)
 
 
-def _range(values, vmin, vmax) -> tuple[float, float]:
+def _range(values, vmin: float | None = None, vmax: float | None = None) -> tuple[float, float]:
     """0 to 1 for probabilities, so that all maps compare; otherwise from the lowest value to the highest."""
     probabilities = values.size == 0 or (values.min() >= -1e-6 and values.max() <= 1 + 1e-6)
     low, high = (0.0, 1.0) if probabilities else (values.min(), values.max())
@@ -166,9 +157,8 @@ def _cells(ax: Axes, values, hidden, colors) -> None:
     if cells:
         ax.add_patch(PathPatch(Path.make_compound_path(*cells), facecolor="none", edgecolor=MASK, hatch="///", lw=0))
     if max(values.shape) <= TOKENS_MAX:
-        ends = [((0, i), (n_keys, i)) for i in range(n_queries + 1)] + [
-            ((j, 0), (j, n_queries)) for j in range(n_keys + 1)
-        ]
+        ends = [((0, i), (n_keys, i)) for i in range(n_queries + 1)]
+        ends += [((j, 0), (j, n_queries)) for j in range(n_keys + 1)]
         lines = Path(np.reshape(ends, (-1, 2)), [Path.MOVETO, Path.LINETO] * len(ends))
         ax.add_patch(PathPatch(lines, facecolor="none", edgecolor=INK, linewidth=0.5, clip_on=False))
     ax.set(xlim=(0, n_keys), ylim=(n_queries, 0), aspect="equal")

@@ -23,13 +23,11 @@ def learning_curve(
     >>> alt
     'Validation loss from 4.000 at update 200 to 2.750 at update 600; best: 2.500 at update 400.'
     """
+    best = min(range(len(loss)), key=loss.__getitem__, default=None)
     late = bool(len(seconds)) and seconds[-1] > 600
     times = [second / 60 for second in seconds] if late else seconds
-    panels = [
-        (updates, "updates"),
-        (times, f"training time ({'minutes' if late else 'seconds'})"),
-        (tokens, "target tokens read"),
-    ]
+    unit = "minutes" if late else "seconds"
+    panels = [(updates, "updates"), (times, f"training time ({unit})"), (tokens, "target tokens read")]
     fig, axes = new_figure(10.0, 3.4, cols=len(panels), sharey=True)
     axes[0].set_ylabel("validation loss\n(nats per target token)")
     for ax, (values, label) in zip(axes, panels, strict=True):
@@ -39,44 +37,28 @@ def learning_curve(
         ax.grid(axis="y")
         if len(loss):
             ax.plot(values, loss, color=QUERY, marker="o" if len(loss) <= FEW else "", markersize=4)
-            _ring_best(ax, values, loss)
+            ax.plot(values[best], loss[best], "o", markersize=9, markerfacecolor="none", markeredgecolor=INK)
+            # To its upper right the falling curve leaves room.
+            ax.annotate(f"{loss[best]:.3f}", (values[best], loss[best]), xytext=(2, 9), textcoords="offset points")
             ax.set_xlim(0, 1.2 * values[-1] or 1)
         else:
             ax.set(xticks=[], yticks=[])
             ax.text(0.5, 0.5, "no evaluation yet", ha="center", va="center", transform=ax.transAxes)
-    return fig, _in_words(loss, updates)
-
-
-def standalone_svg(fig: Figure, alt: str) -> str:
-    """The figure as an SVG file: dark ink on white, so that it can be read and printed anywhere.
-
-    >>> fig, ax = new_figure(2, 2)
-    >>> standalone_svg(fig, "Empty axes.")[:43]
-    '<svg xmlns="http://www.w3.org/2000/svg" col'
-    """
-    svg = figure_to_svg(fig, alt)
-    head, body = svg.split(">", 1)
-    head = head.replace(
-        "<svg", f'<svg xmlns="http://www.w3.org/2000/svg" color="{INK}" font-family="DejaVu Sans, sans-serif"', 1
-    )
-    title = f"<title>{escape(checked_alt(alt), quote=False)}</title>"
-    return f'{head}>{title}<rect width="100%" height="100%" fill="#ffffff"/>{body}\n'
-
-
-def _ring_best(ax, values: Sequence[float], loss: Sequence[float]) -> None:
-    best = min(range(len(loss)), key=loss.__getitem__)
-    ax.plot(values[best], loss[best], "o", markersize=9, markerfacecolor="none", markeredgecolor=INK)
-    # To its upper right the falling curve leaves room.
-    ax.annotate(f"{loss[best]:.3f}", (values[best], loss[best]), xytext=(2, 9), textcoords="offset points")
-
-
-def _in_words(loss: Sequence[float], updates: Sequence[float]) -> str:
     if not len(loss):
-        return "Validation loss: no evaluation yet."
-    best = min(range(len(loss)), key=loss.__getitem__)
+        return fig, "Validation loss: no evaluation yet."
     if len(loss) == 1:
-        return f"Validation loss: one evaluation, {loss[0]:.3f} at update {updates[0]}."
-    return (
+        return fig, f"Validation loss: one evaluation, {loss[0]:.3f} at update {updates[0]}."
+    return fig, (
         f"Validation loss from {loss[0]:.3f} at update {updates[0]} to {loss[-1]:.3f} at update {updates[-1]}; "
         f"best: {loss[best]:.3f} at update {updates[best]}."
     )
+
+
+def standalone_svg(fig: Figure, alt: str) -> str:
+    """The figure as an SVG file: dark ink on white, so that it can be read and printed anywhere."""
+    svg = figure_to_svg(fig, alt)
+    head, body = svg.split(">", 1)
+    look = f'xmlns="http://www.w3.org/2000/svg" color="{INK}" font-family="DejaVu Sans, sans-serif"'
+    head = head.replace("<svg", f"<svg {look}", 1)
+    title = f"<title>{escape(checked_alt(alt), quote=False)}</title>"
+    return f'{head}>{title}<rect width="100%" height="100%" fill="#ffffff"/>{body}\n'

@@ -21,7 +21,6 @@ def lines(
     alt: str,
     xlabel: str = "",
     ylabel: str = "",
-    title: str | None = None,
     xlog: bool = False,
     ylog: bool = False,
     mark: Mapping[str, float] | None = None,
@@ -53,7 +52,7 @@ def lines(
             )
     inks = colors_of(series, colors)
     fig, ax = new_figure(WIDTH, HEIGHT)
-    ax.set(xlabel=xlabel, ylabel=upright(ylabel), title=title or "", xscale="log" if xlog else "linear")
+    ax.set(xlabel=xlabel, ylabel=upright(ylabel), xscale="log" if xlog else "linear")
     ax.set_yscale("log" if ylog else "linear")
     for number, (name, (middle, low, high)) in enumerate(series.items()):
         style = ("-", "--", ":")[number // len(PALETTE) % 3]
@@ -111,8 +110,6 @@ def _marks(ax: Axes, mark: Mapping[str, float]) -> None:
             name, (at, 1), xycoords=("data", "axes fraction"), xytext=(-4 if side == "right" else 4, 0),
             textcoords="offset points", ha=side, va="bottom",
         )  # fmt: skip
-    if mark and ax.get_title():
-        ax.set_title(ax.get_title(), pad=20)
 
 
 def _names(ax: Axes, ends: Mapping[str, tuple[float, float]], inks: Mapping[str, str]) -> None:

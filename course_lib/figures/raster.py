@@ -1,7 +1,6 @@
 """A small static picture of every figure, for viewers that show no HTML or take its drawings out."""
 
 import io
-import sys
 import warnings
 from base64 import b64encode
 from html import escape
@@ -18,30 +17,22 @@ LOOKS = ((96, 32), (80, 32), (72, 24), (64, 24), (54, 16))
 PADDING = 0.08  # inches of white around the drawing
 
 
-def figure_to_png(fig: Figure, crop: bool = True) -> bytes:
-    """The figure in dark ink on white, as a PNG of few colors: some kilobytes.
-
-    >>> from course_lib.figures import new_figure
-    >>> fig, ax = new_figure(2, 2)
-    >>> figure_to_png(fig)[1:4]
-    b'PNG'
-    """
+def figure_to_png(fig: Figure) -> bytes:
+    """The figure in dark ink on white, as a PNG of few colors: some kilobytes."""
     write_in_shipped_fonts(fig)
     for dpi, colors in LOOKS:
-        png = _drawn(fig, dpi, colors, crop)
+        png = _drawn(fig, dpi, colors)
         if len(png) <= LARGEST:
             break
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close(fig)
     return png
 
 
-def _drawn(fig: Figure, dpi: int, colors: int, crop: bool) -> bytes:
+def _drawn(fig: Figure, dpi: int, colors: int) -> bytes:
     drawn, small = io.BytesIO(), io.BytesIO()
-    box = {"bbox_inches": "tight", "pad_inches": PADDING} if crop else {"bbox_inches": None}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")
-        FigureCanvasAgg(fig).print_figure(drawn, format="png", dpi=dpi, facecolor="white", **box)
+        look = {"facecolor": "white", "bbox_inches": "tight", "pad_inches": PADDING}
+        FigureCanvasAgg(fig).print_figure(drawn, format="png", dpi=dpi, **look)
     picture = Image.open(drawn).convert("RGB")
     picture = picture.quantize(colors, method=Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE)
     picture.save(small, format="PNG", optimize=True, dpi=(dpi, dpi))

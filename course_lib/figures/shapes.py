@@ -77,7 +77,7 @@ def box(name: str, axes: str, color: str | None = None) -> Box:
     return Box(name, tuple(parsed), COLORS.get(color, color))
 
 
-def shapes(*parts, alt: str | None = None, title: str | None = None) -> Shown:
+def shapes(*parts, alt: str | None = None) -> Shown:
     """Draw a product of matrices as boxes with their sizes: `shapes(box(…), "@", box(…), "=", box(…))`.
 
     Between the boxes stand "@", "=", "+", "×", or a word ("softmax"), which becomes an arrow. Lists are rows, drawn
@@ -99,16 +99,13 @@ def shapes(*parts, alt: str | None = None, title: str | None = None) -> Shown:
     above = [max(size.above for size in line) for line in measured]
     below = [max(size.below for size in line) for line in measured]
     width = max(sum(size.width for size in line) for line in measured) + 0.1
-    head = LINE + 0.1 if title else 0
-    height = sum(above) + sum(below) + GAP * (len(broken) - 1) + head
-    fig, ax = new_figure(max(width, text_width(title or "") * 1.1), height)
+    height = sum(above) + sum(below) + GAP * (len(broken) - 1)
+    fig, ax = new_figure(width, height)
     fig.set_layout_engine("none")
     ax.set_position((0, 0, 1, 1))
     ax.set(xlim=(0, fig.get_figwidth()), ylim=(height, 0))  # inches, from the upper left corner
     ax.set_axis_off()
-    if title:
-        ax.text(0.05, 0, title, va="top", weight="bold")
-    top = head
+    top = 0
     for line, sizes, up, down in zip(broken, measured, above, below, strict=True):
         left = 0.05
         for part, size in zip(line, sizes, strict=True):

@@ -48,21 +48,15 @@ STYLE = {
     "mathtext.fontset": "dejavusans",
     "font.size": 12,
     "axes.titlesize": 12,
-    "axes.labelsize": 12,
     "axes.labelpad": 6,
-    "xtick.labelsize": 12,
-    "ytick.labelsize": 12,
-    "legend.fontsize": 12,
     "legend.frameon": False,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.prop_cycle": mpl.cycler(color=PALETTE),
-    "axes.unicode_minus": True,
     "lines.linewidth": 2.0,
     "grid.color": MASK,
     "grid.linewidth": 0.6,
     "hatch.color": MASK,
-    "hatch.linewidth": 1.0,
     "image.cmap": SEQUENTIAL,
     "svg.fonttype": "none",
     "svg.hashsalt": "course",
@@ -89,14 +83,7 @@ def register_fonts() -> None:
 
 
 def write_in_shipped_fonts(fig: Figure) -> None:
-    """Set every text of a figure in the shipped fonts, whatever it was made with.
-
-    >>> fig, ax = new_figure(2, 2)
-    >>> title = ax.set_title("값", family="Malgun Gothic")
-    >>> write_in_shipped_fonts(fig)
-    >>> title.get_fontfamily()
-    ['DejaVu Sans', 'Course Hangul']
-    """
+    """Set every text of a figure in the shipped fonts, whatever it was made with."""
     register_fonts()
     for text in fig.findobj(Text):
         text.set_fontfamily(FAMILIES)
@@ -119,7 +106,7 @@ def new_figure(width: float = 6.0, height: float = 3.5, rows: int = 1, cols: int
     return fig, fig.subplots(rows, cols, **options)
 
 
-def text_width(text: str, size: float = 12) -> float:
+def text_width(text: str) -> float:
     """How many inches a line of text takes, with a little more than the page's own font needs.
 
     >>> text_width("mm") > text_width("il") > text_width("")
@@ -131,7 +118,7 @@ def text_width(text: str, size: float = 12) -> float:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         prop = font_manager.FontProperties(family=FAMILIES)
-        path = TextPath((0, 0), text.replace("$", r"\$"), size, prop=prop)
+        path = TextPath((0, 0), text.replace("$", r"\$"), 12, prop=prop)
     return float(path.get_extents().width) / 72 if len(path.vertices) else 0.0
 
 
@@ -141,17 +128,7 @@ def ink_on(color) -> str:
     >>> ink_on("#440154"), ink_on("#fde725")
     ('#ffffff', '#010101')
     """
-    return max(LIGHT, DARK, key=lambda ink: contrast(ink, color))
-
-
-def contrast(one, other) -> float:
-    """The WCAG contrast ratio of two colors, 1 (same) to 21 (black on white).
-
-    >>> round(contrast("#000000", "#ffffff"))
-    21
-    """
-    a, b = sorted((_luminance(one), _luminance(other)))
-    return (b + 0.05) / (a + 0.05)
+    return DARK if _luminance(color) > 0.18 else LIGHT  # there the contrast is alike, by WCAG's formula
 
 
 def _luminance(color) -> float:

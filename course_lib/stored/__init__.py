@@ -1,15 +1,14 @@
 """What larger experiments measured and trained: `results("name")` and `model("name")` read what
 `python -m experiments.name` has written."""
 
-import hashlib
 import json
 from pathlib import Path
 
 import torch
 from safetensors import safe_open
-from torch import Tensor
 
 from course_lib.bpe import BPE
+from course_lib.files import sha256
 from course_lib.translation import MODELS, Translator
 
 FOLDER = Path(__file__).parent
@@ -55,7 +54,7 @@ def model(name: str) -> Translator:
         raise FileNotFoundError(
             f"expected {path.name} beside {name}.json, got no such file: make both with {record['command']}"
         )
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    found = sha256(path.read_bytes())
     if found != record["sha256"]:
         raise ValueError(
             f"expected the checksum {record['sha256'][:12]}… that {name}.json names, got {found[:12]}… of {path.name}: "
@@ -67,27 +66,7 @@ def model(name: str) -> Translator:
     trained = model_class(config_class(**json.loads(about["config"]))).eval()
     with torch.no_grad():
         for key, parameter in trained.named_parameters():
-            parameter.copy_(spread(stored[key], stored[key + SCALE]) if key + SCALE in stored else stored[key])
+            # A rounded matrix is stored as whole numbers, one byte each, and a scale for every row.
+            parameter.copy_(stored[key] * stored.get(key + SCALE, 1))
     vocabulary = json.loads(about["vocabulary"])
     return Translator(trained, BPE(vocabulary["vocab"], [tuple(pair) for pair in vocabulary["merges"]]))
-
-
-def rounded(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """A matrix as whole numbers from -127 to 127, one byte each, and a scale for every row.
-
-    >>> rounded(torch.tensor([[0.5, -1.27], [0.0, 254.0]]))
-    (tensor([[  50, -127],
-            [   0,  127]], dtype=torch.int8), tensor([[0.0100],
-            [2.0000]]))
-    """
-    scale = weight.abs().amax(dim=-1, keepdim=True).clamp(min=1e-12) / 127
-    return (weight / scale).round().to(torch.int8), scale
-
-
-def spread(numbers: Tensor, scale: Tensor) -> Tensor:
-    """The matrix that `rounded` made smaller, each number off by half a scale at most.
-
-    >>> spread(*rounded(torch.tensor([[0.5, -1.27]])))
-    tensor([[ 0.5000, -1.2700]])
-    """
-    return numbers * scale

@@ -1,12 +1,14 @@
-"""What training minimizes, and how fast it goes: the loss over real tokens, and learning-rate schedules."""
+"""What training minimizes, and how fast it goes: the loss over real tokens, learning-rate schedules, and settings."""
 
 import math
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_lib.tokens import PAD
+from course_lib.training.optimizers import OPTIMIZERS
 
 
 def label_smoothed_loss(
@@ -83,15 +85,62 @@ def cosine(progress: float, peak: float, warmup: float = 0.05, lowest: float = 0
     return lowest + (peak - lowest) * 0.5 * (1 + math.cos(math.pi * done))
 
 
-# At the end, because these use what stands above.
-from course_lib.training.settings import TrainingSettings, fastest_precision, plain_loss  # noqa: E402
+def fastest_precision(device: str) -> str:
+    """The precision in which large matrix products are fastest on "cpu" or "cuda": bfloat16 where it is built in.
 
-__all__ = [
-    "TrainingSettings",
-    "cosine",
-    "fastest_precision",
-    "inverse_sqrt",
-    "label_smoothed_loss",
-    "noam",
-    "plain_loss",
-]
+    A processor without such instructions computes bfloat16 too, slower than float32.
+    """
+    if device == "cuda":
+        built_in = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:  # PyTorch has no public question for it
+        questions = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+        built_in = any(getattr(torch.cpu, name, lambda: False)() for name in questions)
+    return "bfloat16" if built_in else "float32"
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How to train. One of `seconds` and `steps` says how long.
+
+    The learning rate is that of `cosine`, with `peak_lr` and `warmup`, a share of the whole. `clip` bounds the norm of
+    the gradient. `evaluate_every` and `checkpoint_every` count updates.
+    """
+
+    steps: int | None = None
+    seconds: float | None = None
+    peak_lr: float = 3e-3
+    warmup: float = 0.05
+    label_smoothing: float = 0.1
+    clip: float = 1.0
+    optimizer: str = "adamw"
+    weight_decay: float = 0.0
+    evaluate_every: int = 200
+    checkpoint_every: int = 200
+    precision: str = "float32"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if (self.steps is None) == (self.seconds is None):
+            raise ValueError(
+                f"expected one of steps and seconds, got steps={self.steps} and seconds={self.seconds}: name how long"
+            )
+        for name, allowed in {"optimizer": OPTIMIZERS, "precision": ("float32", "bfloat16")}.items():
+            if getattr(self, name) not in allowed:
+                wanted = " or ".join(map(repr, allowed))
+                raise ValueError(f"expected {name} {wanted}, got {getattr(self, name)!r}: choose one of them")
+        for name in ("steps", "evaluate_every", "checkpoint_every"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise ValueError(f"expected {name} of at least 1, got {getattr(self, name)}: it counts")
+        for name in ("seconds", "clip"):
+            if getattr(self, name) is not None and not getattr(self, name) > 0:
+                raise ValueError(f"expected {name} above 0, got {getattr(self, name)}: nothing would be learned")
+        if not 0 <= self.warmup < 1:
+            raise ValueError(f"expected warmup from 0 to below 1, got {self.warmup}: it is a share of the training")
+
+
+def plain_loss(
+    model: nn.Module, src: Tensor, tgt_in: Tensor, tgt_out: Tensor, label_smoothing: float, reduction: str = "mean"
+) -> Tensor:
+    """The loss of any model that maps (src, tgt_in) to logits; "sum" adds over the real targets instead."""
+    loss = label_smoothed_loss(model(src, tgt_in), tgt_out, label_smoothing)
+    return loss * (tgt_out != PAD).sum() if reduction == "sum" else loss

@@ -12,7 +12,7 @@ from course_lib.batching import Batches, IdPair
 from course_lib.corpus import generate
 from course_lib.reproducible import make_reproducible
 from course_lib.tokens import PAD
-from course_lib.training import cosine, inverse_sqrt, label_smoothed_loss
+from course_lib.training import cosine, label_smoothed_loss
 from course_lib.transformer import Transformer, TransformerConfig
 
 UPDATES = 300
@@ -25,16 +25,13 @@ class Recipe:
     `warmup` is a share of all updates. At update `spoiled` the gradients are
     multiplied by `factor`; with `forget`, Adam's averages are cleared right
     after it, "both" or the one of the gradients ("mean").
-
-    >>> Recipe(rate=0.01).optimizer
-    'adam'
     """
 
     rate: float
-    optimizer: str = "adam"  # or "sgd", or "sign"
+    optimizer: str = "adam"  # or "sgd"
     beta2: float = 0.98
     warmup: float = 0.1
-    schedule: str = "cosine"  # or "constant", or "inverse_sqrt"
+    schedule: str = "cosine"  # or "constant"
     clip: float = 1.0
     smoothing: float = 0.1
     norm_first: bool = True
@@ -44,39 +41,21 @@ class Recipe:
 
     def rate_at(self, update: int, updates: int) -> float:
         """The learning rate of an update, counted from 1."""
-        warmup = round(self.warmup * updates)
         if self.schedule == "cosine":
             return cosine(update / updates, self.rate, self.warmup)
-        if self.schedule == "inverse_sqrt":
-            return inverse_sqrt(update, self.rate, max(warmup, 1))
-        return self.rate * min(1.0, update / max(warmup, 1))
-
-
-class SignMomentum(torch.optim.Optimizer):
-    """Momentum of which only the signs are used: every weight moves by the same amount."""
-
-    def __init__(self, parameters, lr: float):
-        super().__init__(parameters, {"lr": lr})
-
-    @torch.no_grad()
-    def step(self) -> None:
-        for group in self.param_groups:
-            for p in group["params"]:
-                m = self.state[p].setdefault("m", torch.zeros_like(p))
-                m.mul_(0.9).add_(p.grad, alpha=0.1)
-                p.sub_(m.sign(), alpha=group["lr"])
+        return self.rate * min(1.0, update / max(round(self.warmup * updates), 1))
 
 
 @cache
-def bench_pairs(n_words: int = 200) -> tuple[list[IdPair], list[IdPair], int]:
+def bench_pairs() -> tuple[list[IdPair], list[IdPair], int]:
     """Training pairs, 200 validation pairs, and the vocabulary's size.
 
     The simple sentences of the course's grammar whose English words are
-    among the most frequent ones; every word, Korean or English, is a token.
+    among the 200 most frequent ones; every word, Korean or English, is a token.
     """
     sentences = generate(0, "train", 16_000, {"simple": 1}, set())
     counts = Counter(word for pair in sentences for word in pair.tgt)
-    frequent = {word for word, _ in counts.most_common(n_words)}
+    frequent = {word for word, _ in counts.most_common(200)}
     kept = [pair for pair in sentences if frequent.issuperset(pair.tgt)]
     words = sorted({word for pair in kept for word in pair.src + pair.tgt})
     number = {word: i for i, word in enumerate(words, start=4)}
@@ -85,24 +64,11 @@ def bench_pairs(n_words: int = 200) -> tuple[list[IdPair], list[IdPair], int]:
 
 
 def bench_model(seed: int, norm_first: bool = True, dropout: float = 0.0) -> Transformer:
-    """One layer on each side, 48 features, in float64: the same digits on every machine.
-
-    >>> bench_model(seed=0).config.d_model
-    48
-    """
+    """One layer on each side, 48 features, in float64: the same digits on every machine."""
     make_reproducible(seed)
     vocab_size = bench_pairs()[2]
     config = TransformerConfig(vocab_size, 48, 4, 96, 1, dropout, norm_first)
     return Transformer(config).double()
-
-
-def make_optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
-    """The optimizer that a recipe names."""
-    if recipe.optimizer == "sgd":
-        return torch.optim.SGD(model.parameters(), lr=0.0, momentum=0.9)
-    if recipe.optimizer == "sign":
-        return SignMomentum(model.parameters(), lr=0.0)
-    return torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, recipe.beta2), eps=1e-9)
 
 
 @torch.no_grad()
@@ -130,7 +96,10 @@ def train_once(recipe: Recipe, seed: int, updates: int = UPDATES, every: int = 2
     update ("moved"): the root of the mean square over all weights, averaged over the updates.
     """
     model = bench_model(seed, recipe.norm_first)
-    optimizer = make_optimizer(model, recipe)
+    if recipe.optimizer == "sgd":
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0, momentum=0.9)
+    else:
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, recipe.beta2), eps=1e-9)
     stream = Batches(bench_pairs()[0], max_tokens=150, seed=seed).stream()
     curve, training, clipped, moved = [], [], 0, 0.0
     for update in range(1, updates + 1):
@@ -148,28 +117,13 @@ def train_once(recipe: Recipe, seed: int, updates: int = UPDATES, every: int = 2
         optimizer.step()
         after = nn.utils.parameters_to_vector(model.parameters()).detach()
         moved += (after - before).square().mean().sqrt().item()
-        if update == recipe.spoiled:
-            forget(optimizer, recipe.forget)
+        if update == recipe.spoiled and recipe.forget == "both":
+            optimizer.state.clear()
+        elif update == recipe.spoiled and recipe.forget == "mean":
+            for averages in optimizer.state.values():
+                averages["exp_avg"].zero_()
         training.append(loss.item())
         if update % every == 0:
             curve.append(measure(model)["loss"])
     found = {"curve": curve, "training": training, "clipped": clipped / updates, "moved": moved / updates}
     return measure(model) | found
-
-
-def forget(optimizer: torch.optim.Optimizer, what: str) -> None:
-    """Clear "both" of Adam's averages, or the "mean" of the gradients alone; "" keeps them.
-
-    >>> weight = nn.Parameter(torch.zeros(1))
-    >>> adam = torch.optim.Adam([weight])
-    >>> weight.grad = torch.ones(1)
-    >>> adam.step()
-    >>> forget(adam, "mean")
-    >>> adam.state[weight]["exp_avg"].item(), adam.state[weight]["exp_avg_sq"].item() > 0
-    (0.0, True)
-    """
-    if what == "both":
-        optimizer.state.clear()
-    elif what == "mean":
-        for averages in optimizer.state.values():
-            averages["exp_avg"].zero_()

@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -15,10 +15,6 @@ class Interrupts:
 
     A loop that looks at `seen` between its steps is never stopped in the middle of one. In a thread other than the
     main one, and where a signal was switched off before, nothing changes: none arrives there.
-
-    >>> with Interrupts() as interrupts:     # … and nobody pressed Ctrl-C
-    ...     interrupts.seen
-    0
     """
 
     def __init__(self) -> None:
@@ -39,9 +35,7 @@ class Interrupts:
             raise KeyboardInterrupt(number)
         self.seen = number
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for number, was in self.before.items():
             signal.signal(number, was)
         self.before = {}

@@ -1,6 +1,7 @@
-"""What turns gradients into updates: AdamW for everything, or Muon for the matrices inside the model."""
+"""What turns gradients into updates: AdamW, or Muon for the inner matrices. `training` has the rate and its warm-up."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import torch
@@ -51,24 +52,15 @@ class Optimizers:
             del others[id(matrix)]
         self.each: list[torch.optim.Optimizer] = []
         if others:
-            self.each.append(
-                torch.optim.AdamW(
-                    others.values(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, weight_decay=weight_decay, fused=True
-                )
-            )
+            paper = {"lr": 0.0, "betas": (0.9, 0.98), "eps": 1e-9}
+            self.each.append(torch.optim.AdamW(others.values(), weight_decay=weight_decay, fused=True, **paper))
         if matrices:
-            self.each.append(
-                torch.optim.Muon(matrices, lr=0.0, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
-            )
-
-    def groups(self) -> Iterator[dict[str, Any]]:
-        """The groups of parameters of all optimizers."""
-        for optimizer in self.each:
-            yield from optimizer.param_groups
+            scale = {"lr": 0.0, "adjust_lr_fn": "match_rms_adamw"}
+            self.each.append(torch.optim.Muon(matrices, weight_decay=weight_decay, **scale))
 
     def set_rate(self, rate: float) -> None:
         """Give every parameter this learning rate."""
-        for group in self.groups():
+        for group in chain.from_iterable(optimizer.param_groups for optimizer in self.each):
             group["lr"] = rate
 
     def step(self) -> None:

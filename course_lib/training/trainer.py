@@ -9,11 +9,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
-from torch.nn.parallel import DistributedDataParallel
 from tqdm.auto import tqdm
 
 from course_lib.tokens import PAD
-from course_lib.training import TrainingSettings, plain_loss
+from course_lib.training import TrainingSettings, cosine, plain_loss
 from course_lib.training.checkpoint import CheckpointFolder
 from course_lib.training.interrupts import Interrupts
 from course_lib.training.optimizers import Optimizers
@@ -38,20 +37,7 @@ class TrainingState:
     index: int = 0
     seconds: float = 0.0
     tokens: int = 0
-    best_val: float = math.inf
-    since_best: int = 0
     curve: list[dict[str, float]] = field(default_factory=list)
-
-
-class _LossModule(nn.Module):
-    """The model with its loss as one forward pass: what DistributedDataParallel wraps."""
-
-    def __init__(self, model: nn.Module, loss: Callable[..., Tensor]):
-        super().__init__()
-        self.model, self.loss = model, loss
-
-    def forward(self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor, smoothing: float) -> Tensor:
-        return self.loss(self.model, src, tgt_in, tgt_out, smoothing, reduction="sum")
 
 
 class Trainer:
@@ -73,7 +59,7 @@ class Trainer:
         loss: Callable[..., Tensor] = plain_loss,
         quiet: bool = False,
     ):
-        self.model, self.epochs, self.settings, self.val_batches = model, epochs, settings, val_batches
+        self.model, self.epochs, self.settings, self.val_batches, self.loss = model, epochs, settings, val_batches, loss
         self.state = TrainingState()
         self.device = next(model.parameters()).device
         self.rank = distributed.get_rank() if distributed.is_initialized() else 0
@@ -85,11 +71,12 @@ class Trainer:
         self.stopped = 0  # the number of the signal that asked for it
         self.whole = True  # weights and `state` belong together
         self.recent_loss = math.nan  # of the training batches, with smoothing
-        module = _LossModule(model, loss)
-        self.loss = DistributedDataParallel(module) if self.world > 1 else module
+        if self.world > 1:  # all begin with the weights of the first
+            for weight in model.state_dict().values():
+                distributed.broadcast(weight, src=0)
 
     def run(self) -> TrainingState:
-        """Train until updates, time or patience are used up. Ctrl-C and errors, too, leave a checkpoint behind.
+        """Train until updates or time are used up. Ctrl-C and errors, too, leave a checkpoint behind.
 
         Ctrl-C lets the update under way end; a second one does not.
         """
@@ -115,9 +102,8 @@ class Trainer:
             if self.whole and self.state.step:
                 self._save()
         if self.interrupts.seen and not self.stopped:
-            raise KeyboardInterrupt(
-                self.interrupts.seen
-            )  # it came when all updates were done: what follows is not wanted
+            # It came when all updates were done: what follows is not wanted.
+            raise KeyboardInterrupt(self.interrupts.seen)
         if self.stopped and self.rank == 0:
             goes_on = "" if self.checkpoints is None else "; run the same again to go on from here"
             print(f"Stopped after update {self.state.step}{goes_on}.")
@@ -140,13 +126,10 @@ class Trainer:
             if not len(batches):
                 raise ValueError("expected at least one batch an epoch, got none: is the corpus empty?")
             for batch in batches[self.state.index :]:
-                if self.progress >= 1 or self.stopped or self._out_of_patience():
+                if self.progress >= 1 or self.stopped:
                     return
                 yield batch
             self.state.epoch, self.state.index = self.state.epoch + 1, 0
-
-    def _out_of_patience(self) -> bool:
-        return self.settings.patience is not None and self.state.since_best >= self.settings.patience
 
     def _update(self, batch: Any) -> None:
         """One step down the gradient of the whole batch, of which this process computes its rows."""
@@ -159,13 +142,18 @@ class Trainer:
         torch.manual_seed(Random(f"{settings.seed} {ahead} {self.rank}").getrandbits(63))
         # When this update will end is not known: a little is added to the time so far, lest the first rate be 0.
         progress = ahead / settings.steps if settings.steps else (state.seconds + 0.05) / settings.seconds
-        rate = settings.learning_rate(ahead, min(progress, 1.0))
+        rate = cosine(min(progress, 1.0), settings.peak_lr, settings.warmup)
         self.optimizers.set_rate(rate)
         self.optimizers.zero_grad()  # here, not after the step: an update that was broken off leaves gradients behind
         loss = self._forward(self._share(batch)) * (self.world / max(real, 1))
         loss.backward()
         parameters = list(self.model.parameters())
-        norm = nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
+        gradients = [p.grad for p in parameters if p.grad is not None]
+        if self.world > 1:  # the mean over the processes
+            flat = nn.utils.parameters_to_vector(gradients)
+            distributed.all_reduce(flat)
+            nn.utils.vector_to_parameters(flat / self.world, gradients)
+        norm = nn.utils.get_total_norm(gradients)
         if not math.isfinite(float(loss.detach()) + float(norm)):
             raise NotFinite(self._where(float(loss.detach()), rate))
         now = float(loss.detach())
@@ -180,7 +168,8 @@ class Trainer:
     def _forward(self, batch: tuple[Tensor, Tensor, Tensor]) -> Tensor:
         half = self.settings.precision == "bfloat16"
         with torch.autocast(self.device.type, torch.bfloat16, enabled=half):
-            return self.loss(*(part.to(self.device) for part in batch), self.settings.label_smoothing)
+            parts = (part.to(self.device) for part in batch)
+            return self.loss(self.model, *parts, self.settings.label_smoothing, reduction="sum")
 
     def _share(self, batch: Any) -> tuple[Tensor, Tensor, Tensor]:
         """This process's rows of a batch; where there are fewer rows than processes, a row that counts for nothing."""
@@ -217,13 +206,9 @@ class Trainer:
             total = count = 0.0
             for batch in self.val_batches:
                 parts = (part.to(self.device) for part in (batch.src, batch.tgt_in, batch.tgt_out))
-                module = self.loss.module if self.world > 1 else self.loss
-                total += module(*parts, 0.0).item()
+                total += self.loss(self.model, *parts, 0.0, reduction="sum").item()
                 count += (batch.tgt_out != PAD).sum().item()
             point["val_loss"] = total / max(count, 1)
-            improved = point["val_loss"] < state.best_val
-            state.best_val = min(state.best_val, point["val_loss"])
-            state.since_best = 0 if improved else state.since_best + 1
         state.curve.append(point)
 
     def _news(self) -> str:
@@ -235,13 +220,9 @@ class Trainer:
 
     def _save(self) -> None:
         if self.checkpoints is not None and self.rank == 0:
-            content = {
-                "model": self.model.state_dict(),
-                "optimizers": self.optimizers.state_dict(),
-                "state": asdict(self.state),
-                "settings": asdict(self.settings),
-            }
-            self.checkpoints.save(self.state.step, content)
+            trained = {"model": self.model.state_dict(), "optimizers": self.optimizers.state_dict()}
+            stands = {"state": asdict(self.state), "settings": asdict(self.settings)}
+            self.checkpoints.save(self.state.step, trained | stands)
 
     def resume(self) -> None:
         """Take up the newest checkpoint, where there is one; `run` begins with it."""
@@ -249,9 +230,7 @@ class Trainer:
         if content is None:
             return
         saved, mine = content.get("settings", {}), asdict(self.settings)
-        changed = [
-            name for name in mine if saved.get(name) != mine[name] and name not in ("steps", "seconds", "patience")
-        ]
+        changed = [name for name in mine if saved.get(name) != mine[name] and name not in ("steps", "seconds")]
         if changed:
             was = ", ".join(f"{name}={saved.get(name)!r}" for name in changed)
             raise ValueError(

@@ -1,6 +1,6 @@
 """A translator: a trained model and its vocabulary, from text to text."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,8 @@ from torch import Tensor, nn
 from course_lib.batching import pad
 from course_lib.beam_search import Hypothesis, beam_search, check_sizes, greedy_search
 from course_lib.bpe import BPE
-from course_lib.bpe.byte_level import ByteBPE
+from course_lib.bpe.byte_level import ByteBPE, load_tokenizer
 from course_lib.bpe.subwords import several
-from course_lib.bpe.tokenizer_files import load_tokenizer
 from course_lib.corpus import Sentence
 from course_lib.fast.cached import CachedTransformer
 from course_lib.fast.memory import shapes_of
@@ -46,17 +45,9 @@ class Translator:
     def device(self) -> torch.device:
         return next(self.model.parameters()).device
 
-    def translate(
-        self,
-        texts: Sequence[str],
-        beam_size: int = 5,
-        length_penalty: float = 1.0,
-        max_len: int | None = None,
-        done: Callable[[int], object] = lambda count: None,
-    ) -> list[str]:
-        """The best translation of every text, cut off after `max_len` tokens; the rest is as in `search`."""
-        best = self.search(texts, beam_size, length_penalty, max_len, done)
-        return [self.vocabulary.decode(hypotheses[0].tokens) for hypotheses in best]
+    def translate(self, texts: Sequence[str], beam_size: int = 5, **settings) -> list[str]:
+        """The best translation of every text; `settings` as in `search`."""
+        return [self.vocabulary.decode(found[0].tokens) for found in self.search(texts, beam_size, **settings)]
 
     @torch.no_grad()
     def search(
@@ -70,9 +61,9 @@ class Translator:
         """The hypotheses for every text, best first; `beam_size` 1 is greedy search.
 
         Texts of similar length share a batch, so that little is computed on padding; the order given comes back.
-        An empty text has an empty translation. `done` is told after each batch how many texts it had. Without `max_len`
-        a translation ends after twice the tokens of the longest source of its batch and 20 more: a young model may
-        never write the end itself.
+        An empty text has an empty translation. `done` is told after each batch how many texts it had. A translation is
+        cut off after `max_len` tokens, or twice those of the longest source of its batch and 20 more: a young model
+        may never write the end itself.
         """
         texts = list(several(texts))
         check_sizes(length_penalty, beam_size=beam_size, max_len=1 if max_len is None else max_len)
@@ -81,7 +72,9 @@ class Translator:
         sources = [[*ids, EOS] for ids in self.vocabulary.encode_batch(texts)]
         found = [[Hypothesis([], 0.0, finished=True)] for _ in texts]
         done(texts.count(""))
-        for numbers in _by_length(sources, max_rows=max(1, 256 // beam_size)):
+        order = sorted((n for n, ids in enumerate(sources) if len(ids) > 1), key=lambda n: len(sources[n]))
+        rows = max(1, 256 // beam_size)
+        for numbers in (order[start : start + rows] for start in range(0, len(order), rows)):
             src = pad([sources[number] for number in numbers]).to(self.device)
             state = searcher.start(src)
             limit = 2 * src.shape[1] + 20 if max_len is None else max_len
@@ -180,13 +173,6 @@ def alignment_accuracy(
         total += len(partners)
         done(1)
     return hits / max(total, 1)
-
-
-def _by_length(rows: Sequence[Sequence[int]], max_rows: int) -> Iterator[list[int]]:
-    """The numbers of the rows with more than an end, in groups of similar length, short ones first."""
-    order = sorted((n for n, row in enumerate(rows) if len(row) > 1), key=lambda number: len(rows[number]))
-    for start in range(0, len(order), max_rows):
-        yield order[start : start + max_rows]
 
 
 def _words_of(index: Sequence[int], mean: bool) -> Float[Tensor, "words tokens"]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from course_lib.fast.memory import memory_of, shapes_of
+from course_lib.fast.memory import shapes_of
 from course_lib.seq2seq import Seq2SeqConfig
 from course_lib.training import fastest_precision
 from course_lib.transformer import TransformerConfig
@@ -66,35 +66,10 @@ def spelled() -> str:
     return "\n".join(lines)
 
 
-def too_large(options: argparse.Namespace) -> str:
-    """Why no memory of this machine holds the training, by arithmetic; nothing, where it may.
-
-    >>> from course_lib.translation.commands.train import parser
-    >>> options = parser().parse_args([])
-    >>> fill_in(options)
-    >>> too_large(options)
-    ''
-    """
-    model_class = MODELS[options.model][0]
-    parameters = sum(shape.numel() for shape in shapes_of(model_class, config_of(options, vocab_size=1)).values())
-    needed, there = BYTES * parameters, memory_of(device_of_training())
-    if needed <= there:
-        return ""
-    return (
-        f"expected a model whose training fits into {there / 1e9:,.1f} GB, got one of {parameters} parameters, "
-        f"{needed / 1e9:,.1f} GB: choose a smaller --d-model, --d-ff, or --n-layers"
-    )
-
-
 def device_of_training() -> torch.device:
-    """A GPU where there is one, every process its own.
-
-    >>> device_of_training().type in ("cpu", "cuda")
-    True
-    """
-    return (
-        torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if torch.cuda.is_available() else torch.device("cpu")
-    )
+    """A GPU where there is one, every process its own."""
+    number = int(os.environ.get("LOCAL_RANK", 0))
+    return torch.device("cuda", number) if torch.cuda.is_available() else torch.device("cpu")
 
 
 def config_of(options: argparse.Namespace, vocab_size: int) -> TransformerConfig | Seq2SeqConfig:
@@ -103,3 +78,15 @@ def config_of(options: argparse.Namespace, vocab_size: int) -> TransformerConfig
         return Seq2SeqConfig(vocab_size, 2 * options.d_model, attention=True, dropout=options.dropout)
     names = ("d_model", "n_heads", "d_ff", "n_layers", "dropout")
     return TransformerConfig(vocab_size, **{name: getattr(options, name) for name in names}, norm_first=True)
+
+
+def too_large(options: argparse.Namespace) -> str:
+    """Why no memory of this machine holds the training, by arithmetic; nothing where it may."""
+    shapes = shapes_of(MODELS[options.model][0], config_of(options, vocab_size=1))
+    needed, device = BYTES * sum(shape.numel() for shape in shapes.values()), device_of_training()
+    if device.type == "cuda":
+        there = torch.cuda.get_device_properties(device).total_memory
+    else:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else needed
+    wanted = f"expected a model whose training fits into {there / 1e9:,.1f} GB, got one of {needed / 1e9:,.1f} GB"
+    return f"{wanted}: choose a smaller --d-model, --d-ff, or --n-layers" if needed > there else ""

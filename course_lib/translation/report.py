@@ -20,15 +20,7 @@ CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")  # line feeds, tab
 
 
 def load_corpus(data: str, seed: int = 0, reverse: bool = False) -> Corpus:
-    """The corpus that `--data` names: course, multi30k, or a file with one `source TAB target` a line.
-
-    >>> import tempfile
-    >>> with tempfile.NamedTemporaryFile("w", suffix=".tsv") as file:
-    ...     _ = file.write("Hund\\tdog\\n")
-    ...     file.flush()
-    ...     load_corpus(file.name, reverse=True)["train"][0].src_text
-    'dog'
-    """
+    """The corpus that `--data` names: course, multi30k, or a file with one `source TAB target` a line."""
     if data == "course":
         corpus = course_corpus(seed)
     elif data == "multi30k":
@@ -78,7 +70,8 @@ def evaluate(
         aligned = any(pair.alignment for pair in pairs)
         work = len(pairs) * (2 if aligned else 1)
         with tqdm(total=work, desc=f"evaluating {name}", disable=quiet or None, bar_format=BAR) as bar:
-            texts = translator.translate([pair.src_text for pair in pairs], beam_size, length_penalty, done=bar.update)
+            sources = [pair.src_text for pair in pairs]
+            texts = translator.translate(sources, beam_size, length_penalty=length_penalty, done=bar.update)
             bleu = corpus_bleu(texts, [pair.tgt_text for pair in pairs])
             found["exact_match"][name] = round(exact_match(texts, pairs), 4)
             found["bleu"][name] = round(bleu.score, 2)

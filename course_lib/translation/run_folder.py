@@ -4,7 +4,6 @@
 training goes on from, `curve.json` and `curve.svg` show how it learned.
 """
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from course_lib.beam_search import LARGEST_PENALTY
 from course_lib.bpe.subwords import read_json, write_json
-from course_lib.files import written_whole
+from course_lib.files import sha256, written_whole
 from course_lib.training.checkpoint import CheckpointFolder, average_weights, load_checkpoint
 from course_lib.translation import Translator
 from course_lib.translation.commands.options import MOST_BEAMS, check_writable
@@ -26,8 +25,6 @@ BUILT_IN = ("course", "multi30k")  # corpora with names, also where a file has t
 KEPT = ("model.pt", "vocabulary.json", "options.json", "checkpoints", "curve.json", "curve.svg", ".lock")
 # These may change from one call to the next; whoever changes another option trains another model.
 FREE = ("steps", "seconds", "threads", "folder", "json", "beam", "length_penalty", "skip_evaluation")
-
-
 # What the commands read of the options, and whether it may stand there.
 READ: dict[str, Callable[[Any], bool]] = {
     "data": lambda value: isinstance(value, str),
@@ -41,13 +38,7 @@ READ: dict[str, Callable[[Any], bool]] = {
 
 @contextmanager
 def only_user(folder: Path) -> Iterator[None]:
-    """Make the folder of a training, and keep other trainings out of it until the block ends.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, only_user(Path(folder)):
-    ...     sorted(path.name for path in Path(folder).iterdir())
-    ['.lock']
-    """
+    """Make the folder of a training, and keep other trainings out of it until the block ends."""
     check_writable(folder)
     lock = FileLock(folder / ".lock", timeout=0)
     try:
@@ -61,10 +52,7 @@ def only_user(folder: Path) -> Iterator[None]:
 
 
 def check_options(folder: Path, options: dict[str, Any]) -> None:
-    """Refuse a folder in which a training with other options stands. Nothing is written.
-
-    >>> check_options(Path("no such folder"), {"merges": 1000})
-    """
+    """Refuse a folder in which a training with other options stands. Nothing is written."""
     if not CheckpointFolder(folder / "checkpoints").paths() and not (folder / "model.pt").exists():
         return
     mine, before = _as_recorded(options), recorded_options(folder)
@@ -73,21 +61,15 @@ def check_options(folder: Path, options: dict[str, Any]) -> None:
     before.pop("data_checksum", None)
     changed = [name for name in before if name in mine and name not in FREE and before[name] != mine[name]]
     if changed:
-        was, now = (_spelled({name: values[name] for name in changed}) for values in (before, mine))
+        flags = {name: f"--{name.replace('_', '-')}" for name in changed}
+        was, now = (" ".join(f"{flag} {values[name]}" for name, flag in flags.items()) for values in (before, mine))
         raise ValueError(
             f"expected the options of the training in {folder} ({was}), got {now}: use the same ones, or another folder"
         )
 
 
 def record_options(folder: Path, options: dict[str, Any]) -> None:
-    """Write down how the translator of this folder is trained.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     record_options(Path(folder), {"merges": 1000, "seconds": 60})
-    ...     recorded_options(Path(folder))
-    {'merges': 1000, 'seconds': 60}
-    """
+    """Write down how the translator of this folder is trained."""
     write_json(folder / "options.json", _as_recorded(options))
 
 
@@ -95,42 +77,27 @@ def _as_recorded(options: dict[str, Any]) -> dict[str, Any]:
     mine = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
     if mine.get("data") not in (None, *BUILT_IN) and Path(mine["data"]).is_file():
         mine["data"] = str(Path(mine["data"]).resolve())
-        mine["data_checksum"] = _checksum(mine["data"])
+        mine["data_checksum"] = sha256(Path(mine["data"]).read_bytes())
     return mine
 
 
 def files_of(folder: Path | None) -> list[Path]:
-    """What a training keeps in its folder, or will keep there: no command writes its results over these.
-
-    >>> files_of(None), files_of(Path("runs"))[0].as_posix()
-    ([], 'runs/model.pt')
-    """
+    """What a training keeps in its folder, or will keep there: no command writes its results over these."""
     return [] if folder is None else [folder / name for name in KEPT]
 
 
 def check_data(folder: Path) -> None:
-    """Refuse to go on where the file of pairs is not what it was: held-out sentences would be others, too.
-
-    >>> check_data(Path("no such folder"))     # nothing was recorded
-    """
+    """Refuse to go on where the file of pairs is not what it was: held-out sentences would be others, too."""
     before = recorded_options(folder)
-    if before.get("data_checksum", "") and _checksum(before["data"]) != before["data_checksum"]:
+    if before.get("data_checksum", "") and sha256(Path(before["data"]).read_bytes()) != before["data_checksum"]:
         raise ValueError(
             f"expected the sentences with which the training in {folder} began, got others in {before['data']}: "
             "put the old file back, or name another folder or file"
         )
 
 
-def _checksum(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-
-
 def recorded_options(folder: Path) -> dict[str, Any]:
-    """How the translator in the folder was trained; nothing, where nobody wrote it down.
-
-    >>> recorded_options(Path("no such folder"))
-    {}
-    """
+    """How the translator in the folder was trained; nothing, where nobody wrote it down."""
     path = folder / "options.json"
     options = read_json(path) if path.exists() else {}
     for name, right in READ.items():
@@ -142,24 +109,17 @@ def recorded_options(folder: Path) -> dict[str, Any]:
     return options
 
 
-def open_translator(folder: Path, average: int = 0, device: torch.device | None = None) -> Translator:
-    """The translator in the folder, on a GPU where there is one; with the mean of its last `average` checkpoints.
-
-    >>> import tempfile
-    >>> from course_lib.bpe import BPE
-    >>> from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
-    >>> vocabulary = BPE.train(["eins zwei"], n_merges=4)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Translator(Seq2Seq(Seq2SeqConfig(vocabulary.vocab_size, d_model=4)), vocabulary).save(folder)
-    ...     translator = open_translator(Path(folder))
-    >>> len(translator.translate(["eins"], max_len=3))
-    1
-    """
-    device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
+def open_translator(folder: Path, average: int = 0) -> Translator:
+    """The translator in the folder, on a GPU where there is one; with the mean of its last `average` checkpoints."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         translator = Translator.load(folder, device)
-        if average:
-            translator.model.load_state_dict(_mean(folder / "checkpoints", average, device))
+        paths = CheckpointFolder(folder / "checkpoints").paths()[-average:] if average else []
+        if len(paths) < average:
+            raise ValueError(f"expected {average} checkpoints in {folder}, got {len(paths)}: average fewer")
+        if paths:
+            states = [load_checkpoint(path, device)["model"] for path in paths]
+            translator.model.load_state_dict(average_weights(states))
     except (LookupError, TypeError, AttributeError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:100]
         raise ValueError(
@@ -169,14 +129,7 @@ def open_translator(folder: Path, average: int = 0, device: torch.device | None 
 
 
 def save_curve(folder: Path, curve: Sequence[dict[str, float]]) -> None:
-    """Write the evaluations of a training as `curve.json`, and as a picture, `curve.svg`.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_curve(Path(folder), [{"step": 200, "seconds": 3.1, "tokens": 9000, "val_loss": 2.5}])
-    ...     sorted(path.name for path in Path(folder).iterdir())
-    ['curve.json', 'curve.svg']
-    """
+    """Write the evaluations of a training as `curve.json`, and as a picture, `curve.svg`."""
     # Only this function draws, and matplotlib takes its time to load.
     from course_lib.figures.learning_curve import learning_curve, standalone_svg
 
@@ -187,14 +140,3 @@ def save_curve(folder: Path, curve: Sequence[dict[str, float]]) -> None:
     figure, alt = learning_curve(columns["val_loss"], columns["step"], columns["seconds"], columns["tokens"])
     with written_whole(folder / "curve.svg") as file:
         file.write(standalone_svg(figure, alt).encode())
-
-
-def _mean(folder: Path, count: int, device: torch.device) -> dict[str, torch.Tensor]:
-    paths = CheckpointFolder(folder).paths()[-count:]
-    if len(paths) < count:
-        raise ValueError(f"expected {count} checkpoints in {folder}, got {len(paths)}: average fewer")
-    return average_weights([load_checkpoint(path, device)["model"] for path in paths])
-
-
-def _spelled(options: dict[str, Any]) -> str:
-    return " ".join(f"--{name.replace('_', '-')} {value}" for name, value in options.items())

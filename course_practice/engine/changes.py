@@ -9,7 +9,7 @@ import math
 import pkgutil
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +63,7 @@ class Change:
     @functools.cached_property
     def lines(self) -> list[str]:
         """The base's lines with the hunks applied."""
-        lines = code_of(self.base)
+        lines = list(code_of(self.base))
         for (start, stop), hunk in sorted(zip(self.spans, self.hunks, strict=True), reverse=True, key=lambda p: p[0]):
             margin = _margin(lines[start:stop])
             lines[start:stop] = [margin + line if line else "" for line in hunk.new]
@@ -79,7 +79,8 @@ class Change:
         return Change(self.answer, self.base, self.hunks + other.hunks, self.scope)
 
 
-def code_of(definition: Callable) -> list[str]:
+@functools.cache
+def code_of(definition: Callable) -> tuple[str, ...]:
     """The lines of a function or class, its docstrings left empty.
 
     >>> code_of(Hunk)[0]
@@ -90,7 +91,7 @@ def code_of(definition: Callable) -> list[str]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
             words = node.body[0]
             lines[words.lineno - 1 : words.end_lineno] = [""] * (words.end_lineno - words.lineno + 1)
-    return lines
+    return tuple(lines)
 
 
 def hunks_of(diff: str) -> tuple[Hunk, ...]:
@@ -119,7 +120,7 @@ def hunks_of(diff: str) -> tuple[Hunk, ...]:
     return tuple(hunks)
 
 
-def span(lines: list[str], hunk: Hunk) -> tuple[int, int]:
+def span(lines: Sequence[str], hunk: Hunk) -> tuple[int, int]:
     """Where the old lines of a hunk stand: once, and with the same indentation among themselves."""
     size = len(hunk.old)
     starts = []
@@ -139,7 +140,7 @@ def named(name: str, scope: str) -> Callable:
     return pkgutil.resolve_name(name) if "." in name else getattr(sys.modules[scope], name)
 
 
-def _margin(block: list[str]) -> str:
+def _margin(block: Sequence[str]) -> str:
     filled = [line for line in block if line.strip()]
     return min((line[: len(line) - len(line.lstrip())] for line in filled), key=len, default="")
 

@@ -174,3 +174,13 @@ def _kind_of(want: Tensor | None) -> str:
         return "something else"
     kind = "booleans" if want.dtype == torch.bool else "numbers"
     return f"a tensor of {kind} of shape {tuple(want.shape)}" if want.dim() else f"one {kind[:-1]}"
+
+
+def first_lines(text: str, count: int = 10) -> str:
+    """The beginning of a text.
+
+    >>> first_lines("one\\ntwo", count=1)
+    'one\\n…'
+    """
+    lines = text.splitlines()
+    return "\n".join(lines[:count] + ["…"] * (len(lines) > count))

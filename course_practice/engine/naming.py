@@ -6,10 +6,10 @@ import functools
 import itertools
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from course_practice.engine.changes import Change, code_of
+from course_practice.engine.changes import Change, Hunk, code_of
 from course_practice.engine.model import Convention, Mistake
 from course_practice.engine.source import first_line, source_of
 
@@ -18,22 +18,61 @@ _COUNTS = ("No", "One", "Two", "Three")
 _ALIKE = 0.8  # how much of a statement must be the same, names of variables aside
 
 
-def at_once(mistakes: tuple[Mistake, ...], most: int = 2) -> Iterator[Mistake]:
-    """Two mistakes at once (or up to `most`), where their changes touch different lines of the same right answer.
+@functools.lru_cache(maxsize=8)  # a second try finds the answers of the first
+def at_once(mistakes: tuple[Mistake, ...], most: int = 2) -> tuple[Mistake, ...]:
+    """Two mistakes at once (or up to `most`), where their changes touch different words of the same right answer.
 
     Selections of bugs (`left-…`) are such already: of them only a single bug is taken, with something else beside it.
     """
     names = {m.name.removeprefix("left-") for m in mistakes}
     single = [m for m in mistakes if isinstance(m.wrong, Change) and not _is_of_several(m.name, names)]
     chosen = itertools.chain.from_iterable(itertools.combinations(single, n) for n in range(2, most + 1))
+    found = []
     for some in itertools.islice(chosen, MOST):
-        if sum(m.name.startswith("left-") for m in some) > 1:
-            continue
-        both = functools.reduce(lambda change, m: change and change.with_other(m.wrong), some[1:], some[0].wrong)
+        if sum(m.name.startswith("left-") for m in some) > 1 or len({m.name for m in some}) < len(some):
+            continue  # two forms of one mistake would be told twice
+        both = functools.reduce(lambda change, m: change and _joined(change, m.wrong), some[1:], some[0].wrong)
         if both:
             kind: Callable = Convention if all(isinstance(m, Convention) for m in some) else Mistake
-            said = " And: ".join(_without_praise(m.message) for m in some)
-            yield kind("-and-".join(m.name for m in some), both, f"{_COUNTS[len(some)]} things. {said}")
+            said = " And: ".join(without_praise(m.message) for m in some)
+            found.append(kind("-and-".join(m.name for m in some), both, f"{_COUNTS[len(some)]} things. {said}"))
+    return tuple(found)
+
+
+def _joined(one: Change, other: Change) -> Change | None:
+    """Both changes at once, also where they touch different words of one line; None where they touch the same."""
+    if (both := one.with_other(other)) or not one.hunks or (one.answer, one.base) != (other.answer, other.base):
+        return both
+    base = code_of(one.base)
+    words = _merged(*(re.findall(r"\w+|\s+|.", "\n".join(lines)) for lines in (base, one.lines, other.lines)))
+    try:
+        compile("".join(words), "both", "exec")  # finds more than ast.parse, as a keyword that is given twice
+    except SyntaxError:
+        return None
+    return (
+        Change(one.answer, one.base, (Hunk(tuple(base), tuple("".join(words).split("\n"))),), one.scope)
+        if words
+        else None
+    )
+
+
+def _merged(base: Sequence[str], *others: Sequence[str]) -> list[str]:
+    """What both others have made of the base, or nothing where both have changed the same.
+
+    >>> "".join(_merged("abcd", "xbcd", "abc")), _merged("abcd", "xbcd", "ybcd")
+    ('xbc', [])
+    """
+    changes = []
+    for side, new in enumerate(others):
+        codes = difflib.SequenceMatcher(None, base, new, autojunk=False).get_opcodes()
+        changes += [(begin, end, side, new[i:j]) for kind, begin, end, i, j in codes if kind != "equal"]
+    changes.sort(key=lambda change: change[:3])
+    if any(end > begin for (_, end, *_), (begin, *_) in itertools.pairwise(changes)):
+        return []
+    words = list(base)
+    for begin, end, _side, new in reversed(changes):
+        words[begin:end] = new
+    return words
 
 
 def _is_of_several(name: str, names: set[str]) -> bool:
@@ -42,17 +81,17 @@ def _is_of_several(name: str, names: set[str]) -> bool:
     return len(parts) > 1 and all(part in names for part in parts)
 
 
-def _without_praise(message: str) -> str:
+def without_praise(message: str) -> str:
     """A message without its beginning that says what else is right: beside another mistake that need not be true.
 
-    >>> _without_praise("The values are right, but two axes are too many. One table serves all.")
+    >>> without_praise("The values are right, but two axes are too many. One table serves all.")
     'Two axes are too many. One table serves all.'
-    >>> _without_praise("Right in evaluation. In training nothing is dropped.")
+    >>> without_praise("Right in evaluation. In training nothing is dropped.")
     'In training nothing is dropped.'
     """
     first, _, rest = message.partition(". ")
-    if not re.search(r"\b(right|found|repaired|correct)\b", first, re.IGNORECASE):
-        return message
+    if not re.search(r"(?<!the )(?<!to )\b(right|found|repaired|correct)\b", first, re.IGNORECASE):
+        return re.sub(r"^Almost: (.)", lambda m: m[1].upper(), message)
     _, turn, after = re.sub(r"; |, and ", ", but ", first).partition(", but ")
     rest = re.sub(r"^Still open: ", "", rest)
     kept = f"{after}. {rest}" if turn and rest else after if turn else rest
@@ -62,8 +101,9 @@ def _without_praise(message: str) -> str:
 def guilty_lines(change: Change, obj: Any) -> dict[int, str]:
     """The lines of the learner's code that correspond to those which the change made wrong, by number in their cell.
 
-    None where that is unclear. A line corresponds when it says the same, whatever its variables are called, and no
-    other line of the learner's is as near.
+    None where that is unclear. A line corresponds when it says the same, whatever its variables are called, has a
+    word that the mistake brings in, and no other line of the learner's is as near. If one of the changed lines of a
+    hunk has none, the others may well be right, so they are not shown either.
     """
     source = source_of(obj)
     if source is None or not change.hunks:
@@ -73,11 +113,21 @@ def guilty_lines(change: Change, obj: Any) -> dict[int, str]:
     except SyntaxError:
         return {}
     right = {text for text, _ in _statements("\n".join(code_of(change.base)))}
+    wrong = _statements("\n".join(change.lines))
     found: set[int] = set()
-    for text in (text for text, line in _statements("\n".join(change.lines)) if line in _new_lines(change)):
-        near = sorted(((_likeness(text, other), line) for other, line in theirs if other not in right), reverse=True)
-        if near and near[0][0] >= _ALIKE and (len(near) == 1 or near[0][0] > near[1][0]):
-            found.add(near[0][1])
+    for hunk, numbers in _new_lines(change):
+        old, new = (_words("\n".join(lines)) for lines in (hunk.old, hunk.new))
+        open_lines = [(text, line) for text, line in theirs if text not in right and not (old - new) & _words(text)]
+        nearest = []
+        for text in (text for text, line in wrong if line in numbers):
+            asked = _words(text) - old or (_words(text) if text in right else set())  # it was moved
+            able = [(_likeness(text, other), line) for other, line in open_lines if not asked or asked & _words(other)]
+            near = sorted(able, reverse=True)
+            if not near or near[0][0] < _ALIKE:
+                nearest.append(None)
+            elif len(near) == 1 or near[0][0] > near[1][0]:
+                nearest.append(near[0][1])
+        found |= {line for line in nearest if line is not None and None not in nearest}
     lines, first = source.splitlines(), first_line(obj) or 1
     return {first + line - 1: lines[line - 1].strip() for line in sorted(found)}
 
@@ -88,13 +138,16 @@ def authors_lines(change: Change) -> str:
     return f"A right answer has {' and '.join(f'`{line}`' for line in lines)} here." if 0 < len(lines) <= 3 else ""
 
 
-def _new_lines(change: Change) -> set[int]:
-    """The numbers of the lines that a change brings in, in the changed code."""
-    found, moved = set(), 0
+def _new_lines(change: Change) -> Iterator[tuple[Hunk, set[int]]]:
+    """The numbers of the lines that each hunk brings in, in the changed code."""
+    moved = 0
     for (start, stop), hunk in sorted(zip(change.spans, change.hunks, strict=True), key=lambda pair: pair[0]):
-        found |= {start + moved + i + 1 for i, line in enumerate(hunk.new) if line not in hunk.old}
+        yield hunk, {start + moved + i + 1 for i, line in enumerate(hunk.new) if line not in hunk.old}
         moved += len(hunk.new) - (stop - start)
-    return found
+
+
+def _words(code: str) -> set[str]:
+    return set(re.findall(r"\w+", code)) - {"_"}
 
 
 def _statements(source: str) -> list[tuple[str, int]]:
@@ -106,7 +159,7 @@ def _statements(source: str) -> list[tuple[str, int]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.ClassDef):
             head = ast.unparse(node).splitlines()[0]
-            found.append((re.sub(r"\b\w+\b", lambda m: "_" if m[0] in own else m[0], head), node.lineno))
+            found.append((re.sub(r"(?<!\.)\b\w+\b", lambda m: "_" if m[0] in own else m[0], head), node.lineno))
     return found
 
 

@@ -36,7 +36,7 @@ def load() -> dict[str, dict[str, Any]]:
     path = _file()
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))  # Notepad puts a mark at the beginning
-        if isinstance(content, dict) and all(map(_is_entry, content.values())):
+        if isinstance(content, dict) and all(map(is_entry, content.values())):
             _written(content)  # what could not be written again is damaged as well
             return content
     except FileNotFoundError:
@@ -55,7 +55,7 @@ def _written(progress: dict[str, dict[str, Any]]) -> bytes:
     return json.dumps(progress, ensure_ascii=False, indent=1, sort_keys=True).encode("utf-8")
 
 
-def _is_entry(entry: Any) -> bool:
+def is_entry(entry: Any) -> bool:
     """Has an entry the form that this module gives it? What is more than that may stay."""
     if not isinstance(entry, dict) or not isinstance(entry.get("solution", ""), str):
         return False

@@ -4,9 +4,10 @@ import html
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from course_lib.markup import inline_html
+from course_practice.engine.compare import Difference
 from course_practice.engine.model import Exercise
 from course_practice.engine.source import runnable_source
+from course_practice.markup import inline_html
 
 _COLORS = {"passed": "#009E73", "failed": "#D55E00", "waiting": "#767676", "convention": "#0072B2"}
 _MARKS = {"passed": "✓", "failed": "✗", "waiting": "○", "convention": "≈"}
@@ -100,3 +101,19 @@ def _code(source: str) -> str:
 def _block(text: str) -> str:
     escaped = html.escape(text, quote=False)
     return f'<pre tabindex="0" style="overflow-x:auto;margin:0;background:none;border:0;padding:0">{escaped}</pre>'
+
+
+def failed(
+    exercise: Exercise, found: Difference, details: tuple[tuple[str, str], ...] = (), kind: str = "failed"
+) -> Result:
+    """The result of an attempt that did not pass."""
+    return Result(
+        exercise.id,
+        passed=False,
+        attempted=True,
+        message=found.sentence,
+        diagnosis=found.kind,
+        kind=kind,
+        details=details,
+        hints=exercise.hints,
+    )

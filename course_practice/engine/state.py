@@ -42,9 +42,14 @@ def _put_warnings(filters: list) -> None:
     warnings.filters.extend(filters)
 
 
-def _put_environment(variables: dict[str, str]) -> None:
+def _environment() -> dict:
+    """What Python keeps behind `os.environ`: to decode a hundred values takes longer than most calls."""
+    return dict(os.environ._data)
+
+
+def _put_environment(variables: dict) -> None:
     os.environ.clear()
-    os.environ.update(variables)
+    os.environ.update({os.environ.decodekey(key): os.environ.decodevalue(value) for key, value in variables.items()})
 
 
 def _of_signal(*names: str) -> list[int]:
@@ -66,8 +71,12 @@ def _blocked() -> set[int] | None:
 
 
 # (read it, put it back)
-_SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
+_Settings = tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...]
+_LARGE: _Settings = (
     (sys.modules.copy, sys.modules.update),
+    (_environment, _put_environment),
+)
+_SETTINGS: _Settings = (
     (torch.get_rng_state, torch.set_rng_state),
     (random.getstate, random.setstate),
     (np.random.get_state, np.random.set_state),
@@ -83,16 +92,20 @@ _SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
     (gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
     (lambda: list(warnings.filters), _put_warnings),
     (_folder, _put_folder),
-    (lambda: dict(os.environ), _put_environment),
     (lambda: {number: signal.getsignal(number) for number in _SIGNALS}, _put_handlers),
     *([(_blocked, lambda mask: signal.pthread_sigmask(signal.SIG_SETMASK, mask))] if _blocked() is not None else []),
     *(((lambda t=timer: signal.getitimer(t)), (lambda left, t=timer: signal.setitimer(t, *left))) for timer in _TIMERS),
 )
 
 
+_here = threading.local()
+
+
 @contextlib.contextmanager
 def state_restored() -> Iterator[None]:
     """Put back, after the block, whatever the code inside has set or patched.
+
+    Inside another such block only settings are put back: names, which are many, wait for the outer one's end.
 
     >>> with state_restored():
     ...     torch.set_default_dtype(torch.float64)
@@ -100,14 +113,18 @@ def state_restored() -> Iterator[None]:
     >>> torch.ones(2).dtype
     torch.float32
     """
-    names = [dict(vars(namespace)) for namespace in _NAMESPACES]
-    settings = [read() for read, _put in _SETTINGS]
+    inside = getattr(_here, "inside", False)
+    namespaces, kept = ((), _SETTINGS) if inside else (_NAMESPACES, _LARGE + _SETTINGS)
+    names = [dict(vars(namespace)) for namespace in namespaces]
+    settings = [read() for read, _put in kept]
+    _here.inside = True
     try:
         yield
     finally:
-        for namespace, before in zip(_NAMESPACES, names, strict=True):
+        _here.inside = inside
+        for namespace, before in zip(namespaces, names, strict=True):
             _put_names_back(namespace, before)
-        for (read, put), before in zip(_SETTINGS, settings, strict=True):
+        for (read, put), before in zip(kept, settings, strict=True):
             with contextlib.suppress(Exception):  # what cannot be put back does not stop the notebook
                 if not _same(read(), before):
                     put(before)

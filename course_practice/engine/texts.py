@@ -2,27 +2,25 @@
 
     # The causal mask
     ★☆☆ · 5 min
-
     Return an (n, n) boolean mask, …
 
     ## Hints
     1. Draw the mask for three tokens: …
 
     ## Mistakes
-
     ### excludes-self
         - return torch.ones(n, n, dtype=torch.bool).tril()
         + return torch.ones(n, n, dtype=torch.bool).tril(-1)
     Your mask hides each token from itself. …
 
 A mistake is its name, a diff of the solution, and what to tell whoever wrote it. `### name (with_two_loops)` makes it a
-diff of another definition in the exercise's `.py`: another right answer, or a part of the solution. A block that begins
-with `def` or `class` is a whole answer. `### ≈ name` says that it is valid elsewhere, by another convention. In a bug
-hunt, `## Bugs` lists the bugs in the same form, each with a question: the starter has all of them, and what is said of
-every selection of them is put together from these.
+diff of another definition in the exercise's `.py`: another right answer, or a part of the solution. Where a mistake can
+be made in several of them, a line `    @ with_two_loops` begins its next diff. A block that begins with `def` or
+`class` is a whole answer. `### ≈ name` says that it is valid elsewhere, by another convention. In a bug hunt, `## Bugs`
+lists the bugs in the same form, each with a question: the starter has all of them (their first diffs), and what is said
+of every selection of them is put together from these.
 """
 
-import functools
 import itertools
 import re
 import textwrap
@@ -36,6 +34,7 @@ from course_practice.engine.model import Convention, Exercise, Mistake
 _ENTRY = re.compile(
     r"(?P<kind>≈ )?(?P<name>[^(\n]+?)(?: \((?P<base>[\w.]+)\))?\n(?P<code>(?:    .*\n|\n)+)(?P<words>\S.*)", re.DOTALL
 )
+_ANOTHER = re.compile(r"^@ ([\w.]+)$", re.MULTILINE)
 MOST = 25  # mistakes of an exercise, selections of bugs not counted
 _WHOLE = ("def ", "class ", "@")
 _COUNTS = ("None", "One", "Two", "Three", "Four", "Five")
@@ -54,17 +53,17 @@ def with_text(exercise: Exercise, path: Path, scope: str) -> Exercise:
         raise ValueError(f"{path.name}: expected '★★☆ · 10 min', Hints, Bugs and Mistakes, got {wrong}: correct it")
     hints = tuple(map(_joined, re.split(r"^\d\. ", parts.get("Hints", ""), flags=re.MULTILINE)[1:]))
     try:
-        read = [_mistake(exercise, text, scope) for text in _entries(parts.get("Mistakes", ""))]
-        bugs = [_mistake(exercise, text, scope) for text in _entries(parts.get("Bugs", ""))]
+        read = [_forms(exercise, text, scope) for text in _entries(parts.get("Mistakes", ""))]
+        bugs = [_forms(exercise, text, scope) for text in _entries(parts.get("Bugs", ""))]
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from error
-    names = [mistake.name for mistake in (*read, *exercise.mistakes)]
+    names = [mistake.name for mistake in (*(forms[0] for forms in read), *exercise.mistakes)]
     wrong = len(hints) != 3 and f"three hints, got {len(hints)}"
     wrong = wrong or (len(names) > MOST and f"at most {MOST} mistakes, got {len(names)}")
     wrong = wrong or (len(set(names)) < len(names) and f"every mistake once, got {sorted(names)}")
     if wrong:
         raise ValueError(f"{path.name}: expected {wrong}: change the file")
-    starter = exercise.starter or (_all_at_once(bugs).function if bugs else None)
+    starter = exercise.starter or (_all_at_once(bugs)[0].function if bugs else None)
     return replace(
         exercise,
         title=title,
@@ -72,7 +71,7 @@ def with_text(exercise: Exercise, path: Path, scope: str) -> Exercise:
         difficulty=len(minutes[1]),
         minutes=int(minutes[2]),
         hints=hints,
-        mistakes=(*_left(bugs), *read, *exercise.mistakes),
+        mistakes=(*_left(bugs), *itertools.chain.from_iterable(read), *exercise.mistakes),
         starter=starter,
     )
 
@@ -87,42 +86,53 @@ def _entries(section: str) -> list[str]:
     return re.split(r"^### ", section, flags=re.MULTILINE)[1:]
 
 
-def _mistake(exercise: Exercise, entry: str, scope: str) -> Mistake:
+def _forms(exercise: Exercise, entry: str, scope: str) -> list[Mistake]:
+    """The mistake of an entry, once for each of its diffs."""
     found = _ENTRY.fullmatch(entry.strip())
     if found is None:
         raise ValueError(f"expected a name, an indented diff, and a message under '### ', got {entry!r}: complete it")
     code = textwrap.dedent(found["code"]).strip("\n")
-    if code.startswith(_WHOLE):
-        change = Change(exercise.reference, exercise.reference, (), scope, text=code)
-    else:
-        base = named(found["base"], scope) if found["base"] else exercise.reference
-        answer = base if base in exercise.alternatives else exercise.reference
-        change = Change(answer, base, hunks_of(code), scope)
     kind: Callable = Convention if found["kind"] else Mistake
-    return kind(found["name"], change, _joined(found["words"]))
+    first, *others = _ANOTHER.split(code)
+    diffs = [(found["base"], first), *zip(others[::2], others[1::2], strict=True)]
+    changes = [_change(exercise, base, diff.strip("\n"), scope) for base, diff in diffs]
+    return [kind(found["name"], change, _joined(found["words"])) for change in changes]
 
 
-def _left(bugs: list[Mistake]) -> Iterator[Mistake]:
+def _change(exercise: Exercise, name: str | None, code: str, scope: str) -> Change:
+    if code.startswith(_WHOLE):
+        return Change(exercise.reference, exercise.reference, (), scope, text=code)
+    base = named(name, scope) if name else exercise.reference
+    answer = base if base in exercise.alternatives else exercise.reference
+    return Change(answer, base, hunks_of(code), scope)
+
+
+def _left(bugs: list[list[Mistake]]) -> Iterator[Mistake]:
     """A mistake for each selection of bugs that are still left, with a question about each; all of them is no answer.
 
     The heading `### axis: the axis of the mean` gives a bug its name, and the words for what was found.
     """
     for n_left in range(1, len(bugs)):
         for left in itertools.combinations(bugs, n_left):
-            change = _all_at_once(left)
-            found = [words for bug in bugs if bug not in left for words in [bug.name.partition(": ")[2]] if words]
+            found = [words for bug in bugs if bug not in left for words in [bug[0].name.partition(": ")[2]] if words]
             counted = f"{_COUNTS[len(bugs) - n_left]} of {_COUNTS[len(bugs)].lower()} found"
             names = f": {', '.join(found)}" if found else ""
-            asked = " And ".join(bug.message for bug in left)
-            name = "left-" + "-and-".join(bug.name.partition(": ")[0] for bug in left)
-            yield Mistake(name, change, f"{counted}{names}. {asked[0].upper()}{asked[1:]}")
+            asked = " And ".join(bug[0].message for bug in left)
+            name = "left-" + "-and-".join(bug[0].name.partition(": ")[0] for bug in left)
+            for change in _all_at_once(left):
+                yield Mistake(name, change, f"{counted}{names}. {asked[0].upper()}{asked[1:]}")
 
 
-def _all_at_once(bugs: Sequence[Mistake]) -> Change:
-    change = functools.reduce(lambda change, bug: change and change.with_other(bug.wrong), bugs[1:], bugs[0].wrong)
-    if change is None:
-        raise ValueError(f"expected bugs on different lines, got {[bug.name for bug in bugs]}: write them as one")
-    return change
+def _all_at_once(bugs: Sequence[list[Mistake]]) -> list[Change]:
+    """All of these bugs as one change: of the solution, and of each other right answer that takes them all."""
+    first, *others = bugs
+    found = [form.wrong for form in first]
+    for bug in others:
+        both = [change.with_other(form.wrong) for change in found for form in bug]
+        found = [change for change in both if change]
+    if not found:
+        raise ValueError(f"expected bugs on different lines, got {[bug[0].name for bug in bugs]}: write them as one")
+    return found
 
 
 def _joined(text: str) -> str:

@@ -8,24 +8,26 @@ import torch
 
 from course_practice.engine.answers import canonical, difference_in, run, same_outcome
 from course_practice.engine.changes import Change
-from course_practice.engine.clock import Limit
+from course_practice.engine.clock import Limit, alarm_ready
 from course_practice.engine.compare import (
     Difference,
     as_tensor,
     brief,
+    first_lines,
     is_not_a_tensor,
     is_zero_one,
     other_numbers,
     pattern,
 )
 from course_practice.engine.model import Case, Convention, Exercise, Mistake
-from course_practice.engine.naming import at_once, authors_lines, guilty_lines
-from course_practice.engine.report import Result
-from course_practice.engine.sandbox import Outcome, learner_line, load_what_pytorch_loads_late
+from course_practice.engine.naming import at_once, authors_lines, guilty_lines, without_praise
+from course_practice.engine.report import Result, failed
+from course_practice.engine.sandbox import Outcome, learner_line, load_what_pytorch_loads_late, sealed
 from course_practice.engine.source import file_of
 from course_practice.repair import Budget, Repair, nearest_repair
 
 TIME_LIMIT = 10.0
+TOGETHER = 0.5  # of two mistakes at once, which may make a loop that never ends
 _ANSWERS: dict[tuple, Outcome] = {}
 _NEW_TENSOR = "Work on a copy (`.clone()`), or make a new tensor where you write into the given one."
 _NEW_LIST = (
@@ -69,9 +71,18 @@ class Trial:
         return any(is_not_a_tensor(want, o.value) for want, o in zip(self.expected, self.outcomes, strict=True))
 
     def wrong_answer(self) -> Result:
-        """A known mistake or two at once, else the nearest repair, else what all wrong cases share, else the first."""
-        if mistake := next(filter(self.is_like, self.exercise.mistakes), None) or self._several():
-            return self._named(mistake)
+        """What is wrong with the answer, and that an input changes, where it does besides."""
+        mistake = self._known()
+        result = self._named(mistake) if mistake else self._not_known()
+        limit = Limit(TIME_LIMIT)
+        changed = [n for n, outcome in enumerate(self.outcomes) if outcome.changed and outcome.error is None]
+        if not changed or (mistake and any(self._answer_of(mistake, n, limit).changed for n in changed)):
+            return result
+        also = f"Besides, your code changes its input {self._changed(changed[0])} in place: work on a copy."
+        return replace(result, message=f"{result.message} {also}")
+
+    def _not_known(self) -> Result:
+        """The nearest repair of a wrong answer, else what all wrong cases share, else the first of them."""
         first, found = next(iter(self.differences.items()))
         given, outcome = self.cases[first], self.outcomes[first]
         details = self._details(given, outcome)
@@ -82,7 +93,11 @@ class Trial:
         if random:
             found = Difference("random", _RANDOM)
         line = learner_line(outcome.error, file_of(self.obj)) if outcome.error is not None else None
-        repair = self._repair(list(self.differences), line and line[0], seed=1 if random else None)
+        alone = random or outcome.error is not None or not self.budget.work
+        known = () if alone else self._with_answers()
+        repair = self._repair(list(self.differences), line and line[0], seed=1 if random else None, known=known)
+        if repair is not None and repair.beside is not None:
+            found = Difference(repair.beside.name, f"Two things. {without_praise(repair.beside.message)}")
         if repair is not None:
             return with_repair(self.exercise, found, repair, details)
         if len(self.cases) > 1:
@@ -91,15 +106,27 @@ class Trial:
             found = Difference(found.kind, f"{found.sentence} {count}")
         return failed(self.exercise, found, details)
 
-    def _several(self) -> Mistake | None:
-        """Known mistakes that answer together as the learner does; the smallest wrong case is asked first."""
-        first, limit = next(iter(self.differences)), Limit(TIME_LIMIT)
-        numbers = [first, *(n for n in range(len(self.cases)) if n != first)]
-        for mistake in at_once(self.exercise.mistakes, most=3 if self.exercise.starter else 2):
-            answers = (run(self.exercise, mistake.implementation, self.cases[n], limit) for n in numbers)
-            if all(same_outcome(self.exercise, a, self.outcomes[n]) for a, n in zip(answers, numbers, strict=True)):
+    def _known(self) -> Mistake | None:
+        """A known mistake, or two at once, that answers as the learner's object does."""
+        with sealed(), alarm_ready():
+            if mistake := next(filter(self.is_like, self.exercise.mistakes), None):
                 return mistake
-        return None
+            if all(outcome.error is not None for outcome in self.outcomes):
+                return None  # an error tells of one mistake at most
+            several = at_once(self.exercise.mistakes, most=3 if self.exercise.starter else 2)
+            return next((mistake for mistake in several if self.is_like(mistake, TOGETHER)), None)
+
+    def _with_answers(self) -> tuple[tuple[Mistake, list[Outcome]], ...]:
+        """The known mistakes whose answers are numbers enough to be told apart, with these answers."""
+        limit, numbers, found = Limit(TIME_LIMIT), range(len(self.cases)), []
+        with sealed(), alarm_ready():
+            for mistake in self.exercise.mistakes:
+                answers = [self._answer_of(mistake, number, limit) for number in numbers]
+                values = [as_tensor(o.value[0] if isinstance(o.value, tuple) else o.value) for o in answers]
+                few = any(value is None or value.dtype == torch.bool for value in values)
+                if not few and all(outcome.error is None for outcome in answers):
+                    found.append((mistake, answers))
+        return tuple(found)
 
     def _named(self, mistake: Mistake) -> Result:
         """A known mistake, the learner's lines that it is about where they are clear, and how a right answer has it."""
@@ -110,20 +137,18 @@ class Trial:
         quotes = tuple((f"Line {line}", text) for line, text in lines.items())
         return replace(result, lines=tuple(lines), details=quotes, hints=(*result.hints, *([hint] if hint else [])))
 
-    def is_like(self, mistake: Mistake) -> bool:
-        """Does the learner's object do on every case what this wrong implementation does?"""
-        limit = Limit(TIME_LIMIT)
-        theirs = (self._answer_of(mistake, number, limit) for number in range(len(self.cases)))
-        return all(same_outcome(self.exercise, a, b) for a, b in zip(theirs, self.outcomes, strict=True))
+    def is_like(self, mistake: Mistake, seconds: float = TIME_LIMIT) -> bool:
+        """Does the learner's object do on every case what this wrong implementation does? Wrong cases tell at once."""
+        limit = Limit(seconds)
+        numbers = [*self.differences, *(n for n in range(len(self.cases)) if n not in self.differences)]
+        theirs = (self._answer_of(mistake, n, limit) for n in numbers)
+        return all(same_outcome(self.exercise, a, self.outcomes[n]) for a, n in zip(theirs, numbers, strict=True))
 
     def _answer_of(self, mistake: Mistake, number: int, limit: Limit) -> Outcome:
         """What a known mistake answers to a case; it runs once, since the cases are the same at every check."""
         key = (self.exercise.cases, self.exercise.call, mistake.implementation, number)
         if key not in _ANSWERS:
-            outcome = run(self.exercise, mistake.implementation, self.cases[number], limit)
-            if outcome.out_of_time:
-                return outcome
-            _ANSWERS[key] = outcome
+            _ANSWERS[key] = run(self.exercise, mistake.implementation, self.cases[number], limit)
         return _ANSWERS[key]
 
     def is_random(self, number: int) -> bool:
@@ -135,12 +160,10 @@ class Trial:
     def changed_input(self) -> Result:
         """The answer is right, but what was given is no longer the same."""
         number = next(n for n, outcome in enumerate(self.outcomes) if outcome.changed)
-        named = self.exercise.all_parameters
-        names = [f"`{named[int(name)] if name.isdigit() else name}`" for name in self.outcomes[number].changed]
         found = Difference(
             "changes-input",
-            f"The answer is right, but your code changes its input {' and '.join(names)} in place, and the caller goes "
-            "on with other numbers.",
+            f"The answer is right, but your code changes its input {self._changed(number)} in place, and the caller "
+            "goes on with other numbers.",
         )
         details = input_of(self.exercise, self.cases[number])
         repair = self._repair([number], keeps_inputs=True)
@@ -152,6 +175,12 @@ class Trial:
         ]
         advice = _NEW_TENSOR if all(isinstance(value, torch.Tensor) for value in written) else _NEW_LIST
         return failed(self.exercise, Difference(found.kind, f"{found.sentence} {advice}"), details)
+
+    def _changed(self, number: int) -> str:
+        """The names of the inputs that a case does not leave as they were."""
+        named = self.exercise.all_parameters
+        names = [named[int(name)] if name.isdigit() else name for name in self.outcomes[number].changed]
+        return " and ".join(f"`{name}`" for name in names)
 
     def other_the_second_time(self) -> Result:
         """Every answer is right, and the next one to the same input is not."""
@@ -174,7 +203,7 @@ class Trial:
             if outcome.error is not None:
                 return failed(self.exercise, difference_in(self.exercise, "", outcome), where)
             if mistake := next((mistake for mistake in self.exercise.mistakes if mistake.name == outcome.value), None):
-                return failed(self.exercise, Difference(mistake.name, mistake.message), where, kind=_kind(mistake))
+                return failed(self.exercise, Difference(mistake.name, mistake.message), kind=_kind(mistake))
         return None
 
     def _repair(self, wrong: list[int], error_line: int | None = None, **options: Any) -> Repair | None:
@@ -198,27 +227,11 @@ class Trial:
             said = f"{type(outcome.error).__name__}: {outcome.said}"
             found += (("Error", said.splitlines()[0]),)
         found += input_of(self.exercise, given)
-        return (*found, ("Printed by your code", _first_lines(outcome.printed))) if outcome.printed else found
+        return (*found, ("Printed by your code", first_lines(outcome.printed))) if outcome.printed else found
 
 
 def _kind(mistake: Mistake) -> str:
     return "convention" if isinstance(mistake, Convention) else "failed"
-
-
-def failed(
-    exercise: Exercise, found: Difference, details: tuple[tuple[str, str], ...] = (), kind: str = "failed"
-) -> Result:
-    """The result of an attempt that did not pass."""
-    return Result(
-        exercise.id,
-        passed=False,
-        attempted=True,
-        message=found.sentence,
-        diagnosis=found.kind,
-        kind=kind,
-        details=details,
-        hints=exercise.hints,
-    )
 
 
 def with_repair(
@@ -258,8 +271,3 @@ def _short(value: Any) -> str:
     if isinstance(value, torch.Tensor) and value.numel() > 12:
         return f"a tensor of shape {tuple(value.shape)}"
     return brief(value)
-
-
-def _first_lines(text: str, count: int = 10) -> str:
-    lines = text.splitlines()
-    return "\n".join(lines[:count] + ["…"] * (len(lines) > count))

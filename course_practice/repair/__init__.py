@@ -43,10 +43,10 @@ from typing import Any
 
 import course_lib
 from course_practice.engine.clock import Limit
-from course_practice.engine.model import Case, Exercise
+from course_practice.engine.model import Case, Exercise, Mistake
 from course_practice.repair.code import Part, code_of
 from course_practice.repair.edits import Edit, applied
-from course_practice.repair.search import Search
+from course_practice.repair.search import Known, Search
 from course_practice.repair.variants import Budget, Variants
 
 __all__ = ["Budget", "Repair", "nearest_repair"]
@@ -62,6 +62,7 @@ class Repair:
     parts: tuple[Part, ...]  # the definitions that were looked at, the object's own last
     right: int
     cases: int
+    beside: Mistake | None = None  # known, and left after the changes
 
     @property
     def kind(self) -> str:
@@ -79,6 +80,8 @@ class Repair:
         """Where to look, and at what."""
         first, *others = self._in_order()
         asked = f"{self._where(first)}: {first.question}"
+        if self.beside is not None:
+            return f"Look, besides, at {asked}"
         if self.right < self.cases:
             return f"One small change makes {self.right} of {self.cases} cases right, though not all. Look at {asked}"
         if not others:
@@ -136,21 +139,25 @@ def nearest_repair(
     keeps_inputs: bool = False,
     line: int | None = None,
     budget: Budget | None = None,
+    known: tuple[Known, ...] = (),
 ) -> Repair | None:
     """The nearest repair of an object that answers the cases with the numbers `wrong` wrongly, or None.
 
     Of `wrong`, the first is tried with every change. With `keeps_inputs` the answers are right, and it is the inputs
-    that change. `line` is one where a change is likelier than elsewhere. None also where the source is not known, is
-    too long, or touches files, processes, or the network: such code is never run in variants.
+    that change. `line` is one where a change is likelier than elsewhere. `known` are mistakes with their answers: one
+    may be left after a change (`beside`). None also where the source is not known, is too long, or touches files,
+    processes, or the network: such code is never run in variants.
     """
     budget = budget or Budget()
-    code = code_of(obj)
-    if code is None or not budget.work:
+    code = code_of(obj) if budget.work else None
+    if code is None:
         return None
     variants = Variants(exercise, code, cases, expected, budget, Limit(budget.seconds), seed, keeps_inputs)
     search = Search(variants, wrong, error_line, line)
+    search.known = known
     if edits := search.repair():
-        return Repair(edits, tuple(code.parts), len(cases), len(cases))
+        beside = search.beside[0] if search.beside and search.beside[1] in edits else None
+        return Repair(edits, tuple(code.parts), len(cases), len(cases), beside)
     if _says_the_cure(search.error):
         return None
     variants.budget, variants.time = Budget(variants.spent + MORE_WORK), Limit(MORE_SECONDS)

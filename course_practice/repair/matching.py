@@ -8,7 +8,7 @@ from course_practice.repair.edits import Context, Edit, Place
 from course_practice.repair.observed import Observed
 from course_practice.repair.operators import whole_number
 from course_practice.repair.patterns import MISSING, NAMES, Pattern
-from course_practice.repair.templates import Bindings, expression, fill, in_context, matches
+from course_practice.repair.templates import Bindings, expression, fill, in_context, is_named_constant, matches
 
 
 def _observed(*kinds: str) -> Callable[[Place, Bindings], bool]:
@@ -30,7 +30,8 @@ def _renamed(place: Place, bound: Bindings) -> bool:
 
 
 def _rooted(place: Place, bound: Bindings) -> bool:
-    return place.may_be("tensor", "number") and not isinstance(place.node, ast.Constant | ast.Tuple | ast.Slice)
+    fixed = isinstance(place.node, ast.Constant | ast.Tuple | ast.Slice) or is_named_constant(place.node)
+    return place.may_be("tensor", "number") and not fixed
 
 
 def _plain(place: Place, bound: Bindings) -> bool:
@@ -40,7 +41,8 @@ def _plain(place: Place, bound: Bindings) -> bool:
 
 def _counted(place: Place, bound: Bindings) -> bool:
     counts = isinstance(place.parent, ast.Slice | ast.Compare | ast.Call | ast.Subscript | ast.BinOp | ast.Assign)
-    return counts and place.may_be("number") and not isinstance(place.node, ast.Constant | ast.Slice | ast.Starred)
+    fixed = isinstance(place.node, ast.Constant | ast.Slice | ast.Starred) or is_named_constant(place.node)
+    return counts and place.may_be("number") and not fixed
 
 
 def _row_of_numbers(place: Place, bound: Bindings) -> bool:

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator
 
 from course_practice.repair.edits import Edit, Place
-from course_practice.repair.templates import located, written
+from course_practice.repair.templates import is_named_constant, located, written
 
 REDUCE = {"sum", "mean", "amax", "amin", "max", "min", "prod", "std", "var", "norm", "any", "all", "logsumexp"}
 _AXIS_WORDS = {"dim", "axis", "dims", "axes", "dim0", "dim1", "axis0", "axis1", "start_dim", "end_dim", "source"}
@@ -178,6 +178,9 @@ def names(place: Place) -> Iterator[Edit]:
                 yield place.edit("name", 2.3, "is {it} right for every input?", written(name, node))
     elif isinstance(node, ast.Name) and not place.is_called and not callable(context.scope.get(node.id)):
         here = place.observed()
+        for name in filter(str.isupper, context.scope if is_named_constant(node) else ()):
+            if name != node.id and type(context.scope[name]) is type(context.scope.get(node.id)):
+                yield place.edit("name", 1.2, question, located(ast.Name(name, ast.Load()), node), shown)
         for name, seen in context.variables.items():
             alike = here is None or seen is None or seen.kind == here.kind or isinstance(place.parent, ast.Attribute)
             if name != node.id:
@@ -201,11 +204,8 @@ def alike(place: Place) -> Iterator[Edit]:
     else:
         return
     for name in _ALIKE_TO.get(called, ()):
-        new = (
-            ast.Attribute(node.value, name, ast.Load())
-            if isinstance(node, ast.Attribute)
-            else ast.Name(name, ast.Load())
-        )
+        load = ast.Load()
+        new = ast.Attribute(node.value, name, load) if isinstance(node, ast.Attribute) else ast.Name(name, load)
         cost = 0.95 if name in _OPPOSITE_OF.get(called, ()) else 2.1
         yield place.edit("method", cost, question, located(new, node), about)
 

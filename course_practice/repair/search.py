@@ -7,10 +7,12 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from types import CodeType
 
+from course_practice.engine import answers
 from course_practice.engine.clock import alarm_ready
-from course_practice.engine.model import Case
-from course_practice.engine.sandbox import learner_line, sealed
+from course_practice.engine.model import Case, Mistake
+from course_practice.engine.sandbox import Outcome, learner_line, sealed
 from course_practice.repair.code import VARIANT
 from course_practice.repair.donors import INSTEAD, Donors, Reference
 from course_practice.repair.edits import Context, Edit, Place, applied, places
@@ -19,7 +21,7 @@ from course_practice.repair.matching import edits_at
 from course_practice.repair.observed import Recording, variables
 from course_practice.repair.operators import FIRST_OPERATORS, LATER_OPERATORS
 from course_practice.repair.patterns import ADDING_PATTERNS, BRACKET_PATTERNS, MORE_PATTERNS, PATTERNS
-from course_practice.repair.soundness import Soundness
+from course_practice.repair.soundness import Soundness, keeps_names, mark_of
 from course_practice.repair.statements import statement_edits
 from course_practice.repair.variants import RIGHT, Variants
 
@@ -31,6 +33,7 @@ LOOKED_AT = 4  # wrong cases whose values are compared with the reference's
 BUILT = 3  # times the work of a function: a class is built, and given its weights
 STEPS = 200  # expressions in a run: so many take half of the time of a usual run, and compiling takes the rest
 PREFERRED, ERROR_LINE, HELPER = -1.5, -0.8, 0.3  # what an edit costs more in such a line
+Known = tuple[Mistake, list[Outcome]]  # a mistake, and what it answers to each case
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,9 @@ class Search:
     """A search for the nearest repair of code that answers some cases wrongly; `wrong` are their numbers."""
 
     def __init__(self, variants: Variants, wrong: list[int], error_line: int | None = None, line: int | None = None):
+        self.known: tuple[Known, ...] = ()
+        self.beside: tuple[Mistake, Edit] | None = None  # a known mistake that is left after a single edit
+        self.marks: dict[int, list[tuple]] = {}  # of what they answer to a case
         self.variants, self.code, self.first = variants, variants.code, wrong[0]
         self.looked_at = wrong[:LOOKED_AT]
         self.error_line, self.line = error_line, line
@@ -81,6 +87,8 @@ class Search:
             edits += found
             if share == SHARES[1] and (alike := self._everywhere(edits)):
                 return alike
+        if self.beside is not None:
+            return (self.beside[1],)
         return () if context.undefined else self._pairs(edits)
 
     def _asked_truly(self, edit: Edit) -> Edit:
@@ -156,7 +164,30 @@ class Search:
                 rate = -passed
             if rate < as_is and number is not None:
                 self.nearer.append(_Seed(edit, rate, number))
+            if number is not None and self.beside is None and (mistake := self._leaves(edit, code, number)):
+                self.beside = mistake, edit
         return number is None and self._is_sound((edit,))
+
+    def _leaves(self, edit: Edit, code: CodeType, number: int) -> Mistake | None:
+        """The known mistake that is left after an edit which takes no name away; `number` is a case still wrong.
+
+        Without one of its names the code may answer like a mistake that the learner did not make.
+        """
+        exercise, got = self.variants.exercise, self.variants.outcome
+        if not self.known or got.error is not None or edit.cost >= SIMPLE or not keeps_names(edit):
+            return None
+        if number not in self.marks:
+            self.marks[number] = [mark_of(wanted[number]) for _mistake, wanted in self.known]
+        mark = mark_of(got)
+        near = [known for known, its in zip(self.known, self.marks[number], strict=True) if its == mark]
+        if not any(answers.same_outcome(exercise, wanted[number], got) for _mistake, wanted in near):
+            return None
+        got = [self.variants.run(code, number) for number in range(len(self.variants.cases))]
+        for mistake, wanted in near:
+            same = (answers.same_outcome(exercise, a, b) for a, b in zip(wanted, got, strict=True))
+            if all(same) and self._is_sound((edit,)):
+                return mistake
+        return None
 
     def _is_sound(self, edits: tuple[Edit, ...]) -> bool:
         if self.soundness is None:

@@ -193,3 +193,8 @@ def written(text: str, at: ast.AST, **parts: ast.expr) -> ast.expr:
     'key.transpose(-2, -1)'
     """
     return fill(expression(text), parts, at)
+
+
+def is_named_constant(node: ast.AST) -> bool:
+    """Is it a name in capitals, such as `EOS`? What it stands for is no size, and no root of it means anything."""
+    return isinstance(node, ast.Name) and len(node.id) > 1 and node.id.isupper()

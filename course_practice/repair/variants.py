@@ -30,7 +30,7 @@ class Budget:
     """
 
     work: float = 4_000
-    seconds: float = 6.0
+    seconds: float = 12.0
 
 
 @dataclass
@@ -48,6 +48,7 @@ class Variants:
     limit: float = 1.0  # seconds of the processor for one variant
     price: float = 1.0  # of one run
     spent: float = 0.0
+    outcome: Outcome | None = None  # the last one that was rated
     tried: set[CodeType] = field(default_factory=set)
     held: set[tuple[str, str]] = field(init=False)  # which names hold which others in the learner's own code
 
@@ -72,7 +73,7 @@ class Variants:
         return self._rate(code, self.cases[number], self.expected[number])
 
     def _rate(self, code: CodeType, given: Case, expected: Any) -> float:
-        outcome = self._run(code, given)
+        outcome = self.outcome = self._run(code, given)
         if outcome.out_of_time:
             return LATE
         if outcome.error is not None:

@@ -12,7 +12,6 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 # Public definitions that their chapter does not show, each with the reason.
 NOT_SHOWN: dict[str, str] = {
-    "translation.shapes_of": "how large a model would be, for the command line",
     "batching.encode_pairs": "calls the tokenizer of chapter 12",
     "batching.Epoch": "a list whose batches are made when they are asked for",
     "batching.Position": "where a training goes on: chapter 14",
@@ -30,6 +29,9 @@ NOT_SHOWN: dict[str, str] = {
     "beam_search.largest": "`topk` that settles ties",
     "beam_search.log_probs_of": "a softmax without the tokens that are never written",
     "bpe.BPE": "the same merges and tokens as the plain forms, but faster",
+    "training.TrainingSettings": "the numbers of a training, checked",
+    "training.plain_loss": "the chapter's loss, for any model",
+    "training.fastest_precision": "what a machine computes fastest: chapter 19",
     "transformer.PrefixState": "what a search remembers: chapter 15",
     "transformer.make_embedding": "chooses between two embeddings of chapter 07",
     "translation.Translator": "a model with its vocabulary, from text to text by the search of chapter 15",

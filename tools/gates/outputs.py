@@ -10,6 +10,7 @@ from nbformat import NotebookNode
 
 from tools.form import read
 from tools.gates.reading import parsed
+from tools.template import HIDE_OUTPUT
 
 LARGEST_OUTPUT, LARGEST_NOTEBOOK = 330_000, 2_000_000  # bytes
 
@@ -30,6 +31,9 @@ MACHINE = {
 }
 # How the text form of a figure begins that carries its alternative text.
 SAID = ("Figure: ", "Explore: ", "Attention view: ")
+# What tells too much where it stands in the first line of an output whose prediction is still open.
+TELLS = re.compile(r"\btensor\(|\btorch\.Size|\b(?:True|False|passed|failed)\b|nan\b", re.IGNORECASE)
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?<!,)")
 PICTURES = {"image/png", "image/jpeg", "image/gif", "image/svg+xml", "application/pdf"}
 
 
@@ -87,6 +91,31 @@ def machine_traces(path: Path) -> list[str]:
                     "which differs from one run to the next: print something that does not"
                 )
     return found
+
+
+def answers_in_sight(path: Path) -> list[str]:
+    """JupyterLab shows the first line of a folded output: it is a heading, and neither the answer nor markup."""
+    found, cells = [], read(path).cells
+    for number, cell in enumerate(cells):
+        if HIDE_OUTPUT not in cell.metadata.get("tags", []) or not cell.outputs:
+            continue
+        first = _first_line(cell.outputs[0])
+        asked = next((c.source for c in reversed(cells[:number]) if c.cell_type == "markdown"), "") + cell.source
+        new = [each for each in NUMBER.findall(first) if each not in asked]
+        told = TELLS.search(first) or re.match(r"\s*<", first)
+        if new or told:
+            found.append(
+                f"{path.name}, cell {cell.id!r}: the folded output begins with {first.strip()[:60]!r}, which Jupyter "
+                f"shows before the reader has predicted ({new[0] if new else told[0]!r}): print a heading first"
+            )
+    return found
+
+
+def _first_line(output: NotebookNode) -> str:
+    """What JupyterLab shows of a folded output: the first line that is not empty, of HTML before plain text."""
+    data = output.get("data", {})
+    text = output.get("text") or data.get("text/html") or data.get("text/plain", "")
+    return next(filter(None, text.split("\n")), "")
 
 
 def figures_without_words(path: Path) -> list[str]:

@@ -87,6 +87,24 @@ def size(path: Path) -> tuple[int, int, int]:
     return prose, lines, numbers
 
 
+def in_practice(path: Path) -> list[str]:
+    """What one writes today is told in short, and its code runs."""
+    inside = [there.cell for there in placed(read(path)) if there.section == template.PRACTICE]
+    text = sum(words(cell.source) for cell in inside if cell.cell_type == "markdown")
+    code = [cell.source for cell in inside if cell.cell_type == "code"]
+    lines = sum(1 for source in code for line in source.split("\n") if line.strip())
+    where, found = f"{path.name}, ## {template.PRACTICE}", []
+    if inside and not code:
+        found.append(f"{where}: no cell that runs: compare it with the chapter's own")
+    for what, got, most in (
+        ("words", text, template.PRACTICE_WORDS),
+        ("lines of code", lines, template.PRACTICE_LINES),
+    ):
+        if got > most:
+            found.append(f"{where}: {got} {what}, at most {most}: leave out what is no habit")
+    return found
+
+
 def budget(path: Path) -> list[str]:
     """The main path can be read in one sitting."""
     most = {"words": template.ROAD_WORDS, "lines of code": template.ROAD_LINES, "numbers": template.ROAD_NUMBERS}

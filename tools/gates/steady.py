@@ -43,7 +43,7 @@ def fonts(path: Path, shipped: Path = FONTS) -> list[str]:
         if missing:
             found.append(
                 f"{where}: the figure holds {missing!r}, which the shipped fonts lack, so each machine draws it in "
-                "its own way: write it otherwise, or cut the fonts anew (course_lib/figures/fonts/README.md)"
+                "its own way: write it otherwise, or cut the fonts anew (tools/fonts.py)"
             )
     return found
 

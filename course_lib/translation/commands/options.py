@@ -12,7 +12,9 @@ from pathlib import Path
 
 from course_lib.beam_search import LARGEST_PENALTY
 
+DATA = "course, multi30k, or a file with one `source TAB target` a line"
 LARGEST_SEED = 2**32 - 1  # NumPy takes no larger one
+BEAM = 5  # where neither option nor training says
 MOST_BEAMS = 1000  # more want more memory than machines have
 MOST_THREADS = 256  # many thousands end the process without a word
 
@@ -28,17 +30,12 @@ exit codes
 
 
 class Parser(argparse.ArgumentParser):
-    """Options of `python -m course_lib <command>`: the description keeps its lines, an error takes one line.
-
-    >>> Parser("train", "Train.").prog
-    'python -m course_lib train'
-    """
+    """Options of `python -m course_lib <command>`: the description keeps its lines, an error takes one line."""
 
     def __init__(self, command: str, description: str):
         prog = f"python -m course_lib {command}"
-        super().__init__(
-            prog, description=description, epilog=EXIT_CODES, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
+        form = argparse.RawDescriptionHelpFormatter
+        super().__init__(prog, description=description, epilog=EXIT_CODES, formatter_class=form)
 
     def error(self, message: str) -> None:
         self.exit(2, f"{self.prog}: {message}; --help explains the options\n")
@@ -50,18 +47,8 @@ def whole(least: int, most: float = math.inf) -> Callable[[str], int]:
     >>> whole(1)("12")
     12
     """
-
-    def read(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = None
-        if value is None or not least <= value <= most:
-            bounds = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
-            raise argparse.ArgumentTypeError(f"expected a whole number {bounds}, got {text!r}")
-        return value
-
-    return read
+    bounds = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
+    return _reader(int, lambda value: least <= value <= most, f"a whole number {bounds}")
 
 
 def number(
@@ -75,60 +62,42 @@ def number(
     bounds = [("at least", least), ("greater than", above), ("less than", below), ("at most", most)]
     wanted = " and ".join(f"{words} {bound}" for words, bound in bounds if math.isfinite(bound))
 
+    def fits(value: float) -> bool:
+        return math.isfinite(value) and least <= value <= most and above < value < below
+
+    return _reader(float, fits, f"a number {wanted}".rstrip())
+
+
+def _reader(kind: type, fits: Callable[[float], bool], wanted: str) -> Callable[[str], float]:
+    """Text to a number of this kind, refused unless it fits what is `wanted`."""
+
     def read(text: str) -> float:
         try:
-            value = float(text)
+            value = kind(text)
         except ValueError:
-            value = math.nan
-        if not (math.isfinite(value) and least <= value <= most and above < value < below):
-            raise argparse.ArgumentTypeError(f"expected a number {wanted}".rstrip() + f", got {text!r}")
+            value = None
+        if value is None or not fits(value):
+            raise argparse.ArgumentTypeError(f"expected {wanted}, got {text!r}")
         return value
 
     return read
 
 
-def default_threads() -> int:
-    """Two threads where there are two: more cost the course's small tensors more than they give.
-
-    >>> default_threads() in (1, 2)
-    True
-    """
-    return min(2, os.cpu_count() or 1)
-
-
 def add_threads(group: argparse._ActionsContainer) -> None:
-    """The option --threads, which every command has.
-
-    >>> parser = Parser("train", "Train.")
-    >>> add_threads(parser)
-    >>> parser.parse_args(["--threads", "1"]).threads
-    1
-    """
-    threads = whole(1, MOST_THREADS)
-    group.add_argument("--threads", type=threads, default=default_threads(), help="CPU threads (here: %(default)s)")
+    """The option --threads: two where there are two, for more cost the course's small tensors more than they give."""
+    few = min(2, os.cpu_count() or 1)
+    group.add_argument("--threads", type=whole(1, MOST_THREADS), default=few, help="CPU threads (here: %(default)s)")
 
 
 def add_search(group: argparse._ActionsContainer, beam_help: str, penalty: float | None = 1.0) -> None:
-    """The options of a search, with the bounds that `course_lib.beam_search` has.
-
-    >>> parser = Parser("train", "Train.")
-    >>> add_search(parser, "beam size")
-    >>> parser.parse_args(["--beam", "4"])
-    Namespace(beam=4, length_penalty=1.0)
-    """
+    """The options of a search, with the bounds that `course_lib.beam_search` has."""
     group.add_argument("--beam", type=whole(1, MOST_BEAMS), help=beam_help)
     penalties = number(least=-LARGEST_PENALTY, most=LARGEST_PENALTY)
     group.add_argument("--length-penalty", type=penalties, default=penalty, help="larger: longer translations win")
 
 
 def check_writable(folder: Path) -> None:
-    """Make `folder` and write into it once: better to learn before the work than after it that it cannot be done.
-
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     check_writable(Path(folder) / "new")
-    ...     (Path(folder) / "new").is_dir()
-    True
-    """
+    """Make `folder` and write into it once: better to learn before the work than after it that it cannot be done."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder):
         pass
@@ -140,10 +109,6 @@ def check_file(
     """The same for a file: it can be written, is no folder, and none of the files that the command `reads`.
 
     `keeps` are names that stand for something else, a file or a folder, whether it is there yet or not.
-
-    >>> check_file(Path("/"))
-    Traceback (most recent call last):
-    IsADirectoryError: [Errno 21] Is a directory: '/'
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -167,11 +132,7 @@ def _stat(name: str | Path) -> os.stat_result | None:
 
 
 def run_command(prog: str, work: Callable[[], object], expected: tuple[type[Exception], ...] = ()) -> int:
-    """Do the work; the exit code. What people can put right (ValueError, OSError, `expected`) is said in one line.
-
-    >>> run_command("add", lambda: 1 + 1)
-    0
-    """
+    """Do the work; the exit code. What people can put right (ValueError, OSError, `expected`) is said in one line."""
     try:
         work()
         sys.stdout.flush()
@@ -207,6 +168,5 @@ def explain(error: Exception) -> str:
 
 def _no_memory(error: Exception) -> bool:
     """PyTorch says that memory is short in several ways, some of them with words alone."""
-    return isinstance(error, RuntimeError) and any(
-        words in str(error) for words in ("out of memory", "can't allocate memory", "not enough memory")
-    )
+    ways = ("out of memory", "can't allocate memory", "not enough memory")
+    return isinstance(error, RuntimeError) and any(words in str(error) for words in ways)

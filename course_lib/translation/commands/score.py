@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,8 @@ from course_lib.bpe.subwords import write_json
 from course_lib.corpus import lines_of
 from course_lib.fast.memory import keep_freed_memory
 from course_lib.reproducible import make_reproducible
-from course_lib.translation.commands.options import (
-    LARGEST_SEED,
-    Parser,
-    add_search,
-    add_threads,
-    check_file,
-    number,
-    run_command,
-    whole,
-)
+from course_lib.translation.commands import options as cli
+from course_lib.translation.commands.options import number, whole
 from course_lib.translation.report import evaluate, load_corpus, table
 from course_lib.translation.run_folder import check_data, files_of, open_translator, recorded_options
 
@@ -47,18 +39,14 @@ what to expect
   use beside that of another system on the same text. Compare scores of one signature only.
   Give the text as people read it, not tokenized.
 """
-BEAM = 5  # where neither option nor training says
-WITH_FILES = ("tokenize", "lowercase", "smoothing", "smooth_value", "chrf_words", "sentences")
+COUNTING = ("tokenize", "lowercase", "smoothing", "smooth_value")  # as in `corpus_bleu`
+WITH_FILES = (*COUNTING, "chrf_words", "sentences")
 WITH_FOLDER = ("data", "split", "reverse", "seed", "beam", "length_penalty", "average")
 
 
-def parser() -> Parser:
-    """The options, with what they are for.
-
-    >>> parser().parse_args(["mine.en", "reference.en"]).texts
-    ['mine.en', 'reference.en']
-    """
-    p = Parser("score", DESCRIPTION)
+def parser() -> cli.Parser:
+    """The options, with what they are for."""
+    p = cli.Parser("score", DESCRIPTION)
     group = p.add_argument_group("files")
     group.add_argument("texts", nargs="*", metavar="FILE", help="HYPOTHESES REFERENCE …; one - is the standard input")
     group.add_argument("--tokenize", choices=TOKENIZERS, help="how BLEU finds words (default: 13a)")
@@ -70,13 +58,13 @@ def parser() -> Parser:
 
     group = p.add_argument_group("model")
     group.add_argument("--folder", type=Path, help="the folder of a training; what is left open is as it was there")
-    group.add_argument("--data", help="course, multi30k, or a file with one `source TAB target` a line")
+    group.add_argument("--data", help=cli.DATA)
     group.add_argument("--split", action="append", help="this one; may be repeated (default: all that were held out)")
     group.add_argument("--reverse", action="store_true", default=None, help="translate in the other direction")
-    group.add_argument("--seed", type=whole(0, LARGEST_SEED), help="of the corpus")
-    add_search(group, "beam size; 1 is greedy", penalty=None)
+    group.add_argument("--seed", type=whole(0, cli.LARGEST_SEED), help="of the corpus")
+    cli.add_search(group, "beam size; 1 is greedy", penalty=None)
     group.add_argument("--average", type=whole(1), metavar="N", help="weights: the mean of the last N checkpoints")
-    add_threads(group)
+    cli.add_threads(group)
 
     group = p.add_argument_group("output")
     group.add_argument("--json", type=Path, help="write the figures to this file; - prints them, and nothing else")
@@ -88,14 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     p = parser()
     options = p.parse_args(arguments)
     check(p, options)
-    return run_command(p.prog, lambda: run(options))
+    return cli.run_command(p.prog, lambda: run(options))
 
 
 def check(p: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Leave with an error where the options contradict each other.
-
-    >>> check(parser(), parser().parse_args(["mine.en", "reference.en", "--lowercase"]))
-    """
+    """Leave with an error where the options contradict each other."""
     if bool(options.texts) == bool(options.folder) or len(options.texts) == 1:
         got = f"{len(options.texts)} of them" + (" and --folder" if options.folder else "")
         p.error(f"expected two files or more, or --folder, got {got}: name HYPOTHESES REFERENCE, or the training")
@@ -114,7 +99,7 @@ def run(options: argparse.Namespace) -> None:
     if options.json and not printed:
         recorded = recorded_options(options.folder) if options.folder else {}
         read = options.texts or [options.data or recorded.get("data", "course")]
-        check_file(options.json, reads=read, keeps=files_of(options.folder))
+        cli.check_file(options.json, reads=read, keeps=files_of(options.folder))
     figures, text = score_files(options) if options.texts else score_folder(options)
     if options.json and not printed:
         write_json(options.json, figures, indent=1)
@@ -122,16 +107,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def score_files(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
-    """The scores of the files that the options name, as data and as text.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "text"
-    ...     _ = path.write_text("The cat sat on the mat.\\n")
-    ...     figures, _ = score_files(parser().parse_args([str(path), str(path)]))
-    >>> round(figures["bleu"]["score"], 6), figures["chrf"]["score"]
-    (100.0, 100.0)
-    """
+    """The scores of the files that the options name, as data and as text."""
     texts = [read_lines(name) for name in options.texts]
     for name, lines in zip(options.texts[1:], texts[1:], strict=True):
         if len(lines) != len(texts[0]):
@@ -142,35 +118,25 @@ def score_files(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     hypotheses, references = texts[0], list(zip(*texts[1:], strict=True))
     if not hypotheses:
         raise ValueError(f"expected at least one line in {options.texts[0]}, got none: is it the right file?")
-    smoothing, words = options.smoothing or "exp", options.chrf_words or 0
-    counting = {
-        **{"tokenize": options.tokenize or "13a", "lowercase": bool(options.lowercase)},
-        **{"smoothing": smoothing, "smooth_value": options.smooth_value},
-    }
+    given, words = vars(options), options.chrf_words or 0
+    counting = {name: given[name] for name in COUNTING if given[name] is not None}
     bleu = corpus_bleu(hypotheses, references, **counting)
     if options.lowercase:
         hypotheses, references = [text.lower() for text in hypotheses], [[*map(str.lower, row)] for row in references]
+    counted = {"score": bleu.score, "precisions": bleu.precisions, "brevity_penalty": bleu.brevity_penalty}
+    counted |= {"hyp_len": bleu.statistics.hyp_len, "ref_len": bleu.statistics.ref_len, "signature": bleu.signature}
     chrf = {"score": corpus_chrf(hypotheses, references, word_order=words)}
     chrf["signature"] = chrf_signature(len(texts) - 1, bool(options.lowercase), words)
-    figures: dict[str, Any] = {
-        "lines": len(hypotheses),
-        "bleu": {
-            **{"score": bleu.score, "precisions": bleu.precisions, "brevity_penalty": bleu.brevity_penalty},
-            **{"hyp_len": bleu.statistics.hyp_len, "ref_len": bleu.statistics.ref_len, "signature": bleu.signature},
-        },
-        "chrf": chrf,
-    }
+    figures: dict[str, Any] = {"lines": len(hypotheses), "bleu": counted, "chrf": chrf}
     text = f"{bleu}\n  {bleu.signature}\nchrF2{'+' * words} = {chrf['score']:.2f}\n  {chrf['signature']}\n"
     if options.sentences:
-        rows = zip(hypotheses, references, strict=True)
-        figures["sentences"] = [
-            {
-                "bleu": sentence_bleu(hypothesis, several, **counting).score,
-                "chrf": sentence_chrf(hypothesis, several, word_order=words),
-            }
-            for hypothesis, several in rows
-        ]
-        text = "".join(sentence_lines(figures["sentences"])) + "\n" + text
+        rows = list(zip(hypotheses, references, strict=True))
+        bleus = [sentence_bleu(*row, **counting).score for row in rows]
+        chrfs = [sentence_chrf(*row, word_order=words) for row in rows]
+        scored = list(zip(bleus, chrfs, strict=True))
+        figures["sentences"] = [{"bleu": one, "chrf": other} for one, other in scored]
+        lines = [f"{number}\t{one:.2f}\t{other:.2f}" for number, (one, other) in enumerate(scored, start=1)]
+        text = "\n".join(["line\tBLEU\tchrF", *lines]) + "\n\n" + text
     return figures, text
 
 
@@ -179,7 +145,7 @@ def score_folder(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     make_reproducible(0, options.threads)
     keep_freed_memory()
     translator = open_translator(options.folder, options.average or 0)
-    chosen = {"data": "course", "reverse": False, "seed": 0, "beam": BEAM, "length_penalty": 1.0}
+    chosen = {"data": "course", "reverse": False, "seed": 0, "beam": cli.BEAM, "length_penalty": 1.0}
     for source in (recorded_options(options.folder), vars(options)):
         chosen |= {name: source[name] for name in chosen if source.get(name) is not None}
     if options.data is None:
@@ -203,25 +169,7 @@ def chrf_signature(nrefs: int, lowercase: bool, word_order: int) -> str:
     return f"nrefs:{nrefs}|case:{case}|eff:yes|nc:6|nw:{word_order}|space:no|version:{version}"
 
 
-def sentence_lines(scores: Sequence[dict[str, float]]) -> Iterator[str]:
-    """A line of text for every line that was scored, below a header.
-
-    >>> "".join(sentence_lines([{"bleu": 12.345, "chrf": 50.0}]))
-    'line\\tBLEU\\tchrF\\n1\\t12.35\\t50.00\\n'
-    """
-    yield "line\tBLEU\tchrF\n"
-    for row, score in enumerate(scores, start=1):
-        yield f"{row}\t{score['bleu']:.2f}\t{score['chrf']:.2f}\n"
-
-
 def read_lines(name: str) -> list[str]:
-    """The lines of a UTF-8 file, or of the standard input, -.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "text").write_bytes(b"one\\r\\n\\ntwo")
-    ...     read_lines(f"{folder}/text")
-    ['one', '', 'two']
-    """
+    """The lines of a UTF-8 file, or of the standard input, -."""
     data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     return lines_of(data, "the standard input" if name == "-" else name) if data else []

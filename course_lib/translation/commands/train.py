@@ -23,16 +23,8 @@ from course_lib.training import TrainingSettings, plain_loss
 from course_lib.training.optimizers import OPTIMIZERS
 from course_lib.training.trainer import NotFinite, Trainer, TrainingState
 from course_lib.translation import LONGEST, MODELS, Translator
-from course_lib.translation.commands.options import (
-    LARGEST_SEED,
-    Parser,
-    add_search,
-    add_threads,
-    check_file,
-    number,
-    run_command,
-    whole,
-)
+from course_lib.translation.commands import options as cli
+from course_lib.translation.commands.options import number, whole
 from course_lib.translation.recipes import config_of, device_of_training, fill_in, spelled, too_large
 from course_lib.translation.report import evaluate, load_corpus, samples, table, too_long
 from course_lib.translation.run_folder import check_options, files_of, only_user, record_options, save_curve
@@ -64,20 +56,14 @@ what to expect
 
 SUBWORDS = {"characters": BPE, "bytes": ByteBPE}
 SHOWN = 3  # translations printed at the end
-MOST_FEATURES, MOST_LAYERS = 1_000_000, 1000  # what nobody means; how much fits, the memory says
+MOST_FEATURES, MOST_LAYERS = 1_000_000, 1000  # what nobody means
 
 
-def parser() -> Parser:
-    """The options, with what they are for.
-
-    >>> parser().parse_args(["--steps", "100"]).model
-    'transformer'
-    """
-    p = Parser("train", DESCRIPTION)
+def parser() -> cli.Parser:
+    """The options, with what they are for."""
+    p = cli.Parser("train", DESCRIPTION)
     group = p.add_argument_group("data")
-    group.add_argument(
-        "--data", default="course", help="course, multi30k, or a file with one `source TAB target` a line"
-    )
+    group.add_argument("--data", default="course", help=cli.DATA)
     group.add_argument("--reverse", action="store_true", help="translate in the other direction")
     group.add_argument("--subwords", choices=SUBWORDS, help="of characters, or of bytes with punctuation apart")
     group.add_argument("--merges", type=whole(0), help="merges of the vocabulary: more merges, longer tokens")
@@ -99,15 +85,14 @@ def parser() -> Parser:
     group.add_argument("--optimizer", choices=OPTIMIZERS, help="muon: dearer updates that teach more")
     group.add_argument("--weight-decay", type=number(least=0), help="how strongly weights are drawn to zero")
     group.add_argument("--precision", choices=("float32", "bfloat16"), help="of matrix products; weights are float32")
-    group.add_argument(
-        "--seed", type=whole(0, LARGEST_SEED), default=0, help="of corpus, first weights, order, dropout (default: 0)"
-    )
-    add_threads(group)
+    seeds = whole(0, cli.LARGEST_SEED)
+    group.add_argument("--seed", type=seeds, default=0, help="of corpus, first weights, order, dropout (default: 0)")
+    cli.add_threads(group)
 
     group = p.add_argument_group("output")
     group.add_argument("--folder", type=Path, help="keep translator, checkpoints and learning curve here")
     group.add_argument("--json", type=Path, help="write the figures to this file")
-    add_search(group, "beam size of the final translations")
+    cli.add_search(group, "beam size of the final translations")
     group.add_argument("--skip-evaluation", action="store_true", help="end with the training; `score` judges it later")
     return p
 
@@ -125,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
     first = not distributed.is_initialized() or distributed.get_rank() == 0
     try:
-        return run_command(p.prog, lambda: run(options, quiet=not first), expected=(NotFinite,))
+        return cli.run_command(p.prog, lambda: run(options, quiet=not first), expected=(NotFinite,))
     finally:
         if distributed.is_initialized():
             distributed.destroy_process_group()
@@ -137,7 +122,7 @@ def run(options: argparse.Namespace, quiet: bool = False) -> None:
     keep_freed_memory()
     with ExitStack() as stack:
         if options.json and not quiet:
-            check_file(options.json, reads=[options.data], keeps=files_of(options.folder))
+            cli.check_file(options.json, reads=[options.data], keeps=files_of(options.folder))
         if options.folder and not quiet:
             stack.enter_context(only_user(options.folder))
             check_options(options.folder, vars(options))
@@ -186,16 +171,8 @@ def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, q
         print(f"Leaving out {len(pairs) - len(kept)} pairs longer than a batch: raise --max-tokens to keep them.")
     if not quiet and len(judged) < len(val):
         print(f"Leaving out {len(val) - len(judged)} pairs of val of {max(longest, LONGEST):,} tokens or more.")
-    settings = TrainingSettings(
-        steps=options.steps,
-        seconds=options.seconds,
-        peak_lr=options.peak_lr,
-        d_model=options.d_model,
-        optimizer=options.optimizer,
-        weight_decay=options.weight_decay,
-        precision=options.precision,
-        seed=options.seed,
-    )
+    names = ("steps", "seconds", "peak_lr", "optimizer", "weight_decay", "precision", "seed")
+    settings = TrainingSettings(**{name: getattr(options, name) for name in names})
     batches = Batches(kept, options.max_tokens, options.seed)
     room = max([options.max_tokens, *(1 + max(map(len, pair)) for pair in judged)])
     val_batches = Batches(judged, room, shuffle=False)(0)
@@ -235,5 +212,6 @@ def show(figures: dict[str, Any], translator: Translator, corpus: Corpus, option
     if not pairs:
         print("No sentence was held out to test: a file of pairs gives a twentieth of its sources.")
         return
-    texts = translator.translate([pair.src_text for pair in pairs], options.beam, options.length_penalty)
+    sources = [pair.src_text for pair in pairs]
+    texts = translator.translate(sources, options.beam, length_penalty=options.length_penalty)
     print(f"\n{samples(pairs, texts)}")

@@ -17,15 +17,8 @@ from course_lib.fast.memory import keep_freed_memory
 from course_lib.files import written_whole
 from course_lib.reproducible import make_reproducible
 from course_lib.translation import LONGEST
-from course_lib.translation.commands.options import (
-    MOST_BEAMS,
-    Parser,
-    add_search,
-    add_threads,
-    check_file,
-    run_command,
-    whole,
-)
+from course_lib.translation.commands import options as cli
+from course_lib.translation.commands.options import whole
 from course_lib.translation.report import one_line, single_spaces
 from course_lib.translation.run_folder import files_of, open_translator, recorded_options
 
@@ -49,31 +42,25 @@ what to expect
 """
 
 BLOCK = 256  # lines translated together at most
-BEAM = 5  # where neither option nor training says
 
 
-def parser() -> Parser:
-    """The options, with what they are for.
-
-    >>> parser().parse_args(["--folder", "runs/course"]).file
-    '-'
-    """
-    p = Parser("translate", DESCRIPTION)
+def parser() -> cli.Parser:
+    """The options, with what they are for."""
+    p = cli.Parser("translate", DESCRIPTION)
     group = p.add_argument_group("data")
     group.add_argument("file", nargs="?", default="-", metavar="FILE", help="UTF-8 text; - is the standard input")
 
     group = p.add_argument_group("model")
     group.add_argument("--folder", type=Path, required=True, help="the folder of the training")
-    add_search(group, "beam size; 1 is greedy (default: as after the training)")
+    cli.add_search(group, "beam size; 1 is greedy (default: as after the training)")
     group.add_argument("--max-len", type=whole(1), help="tokens of a translation at most (default: by the source's)")
-    add_threads(group)
+    cli.add_threads(group)
 
     group = p.add_argument_group("output")
     group.add_argument("--output", type=Path, help="write to this file instead of the standard output")
     group.add_argument("--scores", action="store_true", help="`score TAB translation`: log-probability by length")
-    group.add_argument(
-        "--n-best", type=whole(1, MOST_BEAMS), help="so many translations a line, after `number of the line TAB`"
-    )
+    numbers = whole(1, cli.MOST_BEAMS)
+    group.add_argument("--n-best", type=numbers, help="so many translations a line, after `number of the line TAB`")
     group.add_argument("--attention", action="store_true", help="below, the source word each word looked at most")
     return p
 
@@ -84,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = p.parse_args(arguments)
     if options.n_best and options.beam and options.n_best > options.beam:
         p.error(f"expected --n-best of at most --beam, {options.beam}, got {options.n_best}: raise --beam")
-    return run_command(p.prog, lambda: run(options))
+    return cli.run_command(p.prog, lambda: run(options))
 
 
 def run(options: argparse.Namespace) -> None:
@@ -93,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
     keep_freed_memory()
     translator = open_translator(options.folder)
     if options.beam is None:
-        options.beam = max(recorded_options(options.folder).get("beam", BEAM), options.n_best or 1)
+        options.beam = max(recorded_options(options.folder).get("beam", cli.BEAM), options.n_best or 1)
     typed = options.file == "-" and sys.stdin.isatty()
     with ExitStack() as stack:
         if typed:
@@ -103,7 +90,7 @@ def run(options: argparse.Namespace) -> None:
             stream = sys.stdin.buffer if options.file == "-" else stack.enter_context(open(options.file, "rb"))
             source = blocks(stream, "the standard input" if options.file == "-" else options.file)
         if options.output:
-            check_file(options.output, "--output", [options.file], files_of(options.folder))
+            cli.check_file(options.output, "--output", [options.file], files_of(options.folder))
         target = stack.enter_context(written_whole(options.output)) if options.output else sys.stdout.buffer
         quiet = typed or (options.output is None and sys.stdout.isatty())  # two things on one screen
         bar = stack.enter_context(tqdm(unit=" lines", disable=True if quiet else None))
@@ -122,14 +109,6 @@ def translate_lines(
     """What to write for each line, with its line feeds. `start` is the number of the first.
 
     An empty line stays one, whatever the options. Runs of spaces and tabs count as one space.
-
-    >>> class Parrot:
-    ...     vocabulary = type("Words", (), {"encode": str.split, "decode": " ".join})
-    ...     def search(self, texts, beam_size, length_penalty, max_len):
-    ...         return [[Hypothesis(text.split(), -0.5, True)] for text in texts]
-    >>> options = parser().parse_args(["--folder", "runs/course", "--n-best", "1"])
-    >>> list(translate_lines(Parrot(), ["a  b", ""], options))
-    ['1\\ta b\\n', '\\n']
     """
     sources = [single_spaces(line) for line in lines]
     for row, text in enumerate(sources):
@@ -137,9 +116,8 @@ def translate_lines(
         if len(ids) > LONGEST:
             print(f"line {start + row} has {len(ids):,} tokens: only the first {LONGEST} are read", file=sys.stderr)
             sources[row] = translator.vocabulary.decode(ids[:LONGEST])
-    found = iter(
-        translator.search([text for text in sources if text], options.beam, options.length_penalty, options.max_len)
-    )
+    texts = [text for text in sources if text]
+    found = iter(translator.search(texts, options.beam, options.length_penalty, options.max_len))
     for row, text in enumerate(sources):
         if not text:
             yield "\n"
@@ -161,7 +139,8 @@ def looked_at(src_text: str, tgt_text: str, weights: Any) -> str:
     widths = [max(map(_width, words), default=0) for words in (tgt, [src[partner] for partner in partners])]
     lines = ""
     for word, row, partner in zip(tgt, weights, partners, strict=True):
-        left, right = (_fill(text, width) for text, width in zip((word, src[partner]), widths, strict=True))
+        pair = zip((word, src[partner]), widths, strict=True)
+        left, right = (text + " " * (width - _width(text)) for text, width in pair)
         lines += f"  {left} ← {right}  {row[partner]:.2f}\n"
     return lines
 
@@ -221,7 +200,3 @@ def _spell(translator: Any, source: str, hypothesis: Hypothesis, options: argpar
 def _width(text: str) -> int:
     """Columns of a terminal: East Asian characters take two, combining marks none."""
     return sum(0 if combining(mark) else 1 + (east_asian_width(mark) in "WF") for mark in text)
-
-
-def _fill(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))

@@ -1,11 +1,10 @@
 import math
 
 import torch
-from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_practice.engine import Exercise, case
 from course_practice.exercises.attention._inputs import SPREAD, queries
+from course_practice.exercises.watched import tensors_made
 
 
 def attention_in_blocks(query, key, value, block_size):
@@ -49,36 +48,16 @@ def blocks_joined_by_logsumexp(query, key, value, block_size):
     return (shares[..., None] * torch.stack(outputs)).sum(dim=0)
 
 
-_PRODUCTS = (torch.ops.aten.mm, torch.ops.aten.bmm, torch.ops.aten.addmm, torch.ops.aten.baddbmm)
-
-
-class _Watch(TorchDispatchMode):
-    """Looks at the shape of every tensor that is made, and of those that a matrix product makes."""
-
-    def __init__(self):
-        super().__init__()
-        self.shapes, self.products = set(), set()
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        made = function(*args, **(kwargs or {}))
-        outputs = made if isinstance(made, tuple | list) else [made]
-        shapes = {tuple(output.shape) for output in outputs if isinstance(output, Tensor)}
-        self.shapes |= shapes
-        self.products |= shapes if function.overloadpacket in _PRODUCTS else set()
-        return made
-
-
 def _makes_large_tables(obj, given):
     query, key, value, block_size = given.args
     q_len, k_len = query.shape[-2], key.shape[-2]
     others = {query.shape[-1], value.shape[-1], block_size, 1}
     if {q_len, k_len} & others or q_len == k_len or block_size > k_len:
         return ""  # here a shape does not say what it is
-    with _Watch() as watch:
-        obj(*given.args)
-    if any({q_len, k_len} <= set(shape) for shape in watch.shapes):
+    made = tensors_made(obj, *given.args)
+    if any({q_len, k_len} <= set(shape) for shape, _is_product in made):
         return "whole-table"
-    sizes = {size for shape in watch.products if q_len in shape for size in shape}
+    sizes = {size for shape, is_product in made if is_product and q_len in shape for size in shape}
     sizes -= {q_len, *others, value.shape[-1] + 1}  # a column of ones beside the values sums up the weights
     return "large-blocks" if any(block_size < size < k_len for size in sizes) else ""
 

@@ -35,8 +35,5 @@ EXERCISE = Exercise(
         queries((2,), 2, 3, 64, 5, "d_k = 64", seed=18),
         queries((1,), 3, 5, 7, 2, "large scores", scale=SPREAD, seed=21),
     ],
-    alternatives=(
-        attention_with_einsum,
-        step_by_step,
-    ),
+    alternatives=(attention_with_einsum, step_by_step),
 )

@@ -34,12 +34,11 @@ def with_sorted_noise(weights, rows, lengths):
     return changed
 
 
-# --- what the answer is, in words: every source of chance is right ---
-
 GOOD = "in each copy one row, each head in an order of its own, the real keys alone"
 
 
 def as_kind(obj, given):
+    """What the answer is, in words: every source of chance is right."""
     weights, rows, lengths = (value.clone() for value in given.args)
     answer = obj(*given.args)
     if answer is None or isinstance(answer, str | dict):
@@ -92,9 +91,6 @@ def _kind(found, weights, rows, lengths):
 def _one_never_moves(places):
     """Does a key keep its weight in all of these rows? In a dozen of them no key does by chance."""
     return len(places) >= 12 and bool((places == torch.arange(places.shape[1])).all(dim=0).any())
-
-
-# --- wrong answers ---
 
 
 def _case(copies, n_heads, q_len, k_len, shortest, seed, about):

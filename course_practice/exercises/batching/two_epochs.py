@@ -57,7 +57,8 @@ def _judged(obj, given):
     epochs = _as_lists(made)
     for epoch in epochs:
         if problem := epoch if isinstance(epoch, str) else _problem(epoch, lengths, rows):
-            return problem
+            same = epochs[0] == epochs[1] and not isinstance(epoch, str)
+            return f"{problem}, and both epochs are the same" if same else problem
     same = [{frozenset(group) for group in epoch if group} for epoch in epochs]
     if epochs[0] == epochs[1]:
         return "both epochs are the same"

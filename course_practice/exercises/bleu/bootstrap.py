@@ -28,9 +28,6 @@ def all_at_once(first, second, n_resamples):
     return scores_of_sums(second[drawn].sum(1)) - scores_of_sums(first[drawn].sum(1))
 
 
-# --- what a list of differences can be ------------------------------------------------------------------------------
-
-
 def as_kind(obj, given):
     """What the differences are, in words: every source of chance is right."""
     first, second, n_resamples = given.args
@@ -57,7 +54,8 @@ def as_kind(obj, given):
     for kind, chances in _kinds(first.tobytes(), second.tobytes()).items():
         if got.keys() <= chances.keys() and _as_often(got, chances, n_resamples):
             return kind
-    return "differences that no draw of the sentences gives, or gives as often"
+    # The mean tells apart what has no kind, else any two mistakes at once would answer like any other two.
+    return f"differences that no draw of the sentences gives, or gives as often: {found.mean():.4g} on average"
 
 
 def _as_often(got, chances, n):
@@ -81,6 +79,9 @@ def _kinds(first, second):
         "no signs": [(abs(score[1, d] - score[0, d]), chance[d]) for d in draws],
         "not the same draw": [(score[1, d] - score[0, e], chance[d] * chance[e]) for d in draws for e in draws],
         "means of sentences": [(sum(alone[1][i] - alone[0][i] for i in d) / n, chance[d]) for d in draws],
+        "means of sentences, the signs turned": [
+            (sum(alone[0][i] - alone[1][i] for i in d) / n, chance[d]) for d in draws
+        ],
         "one sentence left out": [
             (_bleu(second, d) - _bleu(first, d), 1 / n) for d in (whole[:i] + whole[i + 1 :] for i in range(n))
         ],
@@ -114,9 +115,6 @@ def _bleu(counts, rows):
 def _mixed(one, other, flips):
     keep = np.array(flips, dtype=bool)[:, None]
     return scores_of_sums(np.where(keep, one, other).sum(0)[None])[0]
-
-
-# --- wrong answers --------------------------------------------------------------------------------------------------
 
 
 def _cases():

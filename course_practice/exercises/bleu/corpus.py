@@ -46,51 +46,46 @@ def n_by_n(hypotheses, references):
     return 100 * math.exp(log + min(0, 1 - ref_len / hyp_len))
 
 
-def _words(*texts):
+def words(*texts):
     return [text.split() for text in texts]
+
+
+def _case(*pairs, about):
+    """A corpus of hypotheses, each with its references behind it."""
+    hypotheses, references = zip(*((text.split(), words(*several)) for text, *several in pairs), strict=True)
+    return case(list(hypotheses), list(references), about=about)
 
 
 OLD = "the old man sold a red bike yesterday"
 BOUGHT = "the old man bought a red bike yesterday"
 TEA = "he likes green tea"
+EIGHT = "a b c d e f g h"
 
 
 def _cases():
     return [
-        case(_words(BOUGHT), [_words(OLD)], about="one wrong word of eight"),
-        case(_words(BOUGHT, TEA), [_words(OLD), _words(TEA)], about="two sentences"),
-        case(_words(OLD, "she likes black tea"), [_words(OLD), _words(TEA)], about="one of them without a 4-gram"),
-        case(_words("the old man sold"), [_words(OLD)], about="half the length"),
-        case(
-            _words("a b c d", "a b c d e f g h x y z w"),
-            [_words("a b c d e f g h"), _words("a b c d e f g h")],
-            about="one too short, one too long",
-        ),
-        case(
-            _words("a b c d e f", "k l m n o"),
-            [_words("a b c d x f g h", "a b y d e f"), _words("k l m n", "k z m n o p")],
+        _case((BOUGHT, OLD), about="one wrong word of eight"),
+        _case((BOUGHT, OLD), (TEA, TEA), about="two sentences"),
+        _case((OLD, OLD), ("she likes black tea", TEA), about="one of them without a 4-gram"),
+        _case(("the old man sold", OLD), about="half the length"),
+        _case(("a b c d", EIGHT), (f"{EIGHT} x y z w", EIGHT), about="one too short, one too long"),
+        _case(
+            ("a b c d e f", "a b c d x f g h", "a b y d e f"),
+            ("k l m n o", "k l m n", "k z m n o p"),
             about="two references each, lengths that tie",
         ),
-        case(
-            _words("a b c d e f g h", "x y", "z"),
-            [_words("a b c d e f g h"), _words("x y"), _words("z")],
-            about="short sentences",
-        ),
-        case(
-            _words("a b c d e f", "k l m n o p"),
-            [_words("a b c d e f g", "a b c d"), _words("k l m n o q", "k l m n o p q r s")],
+        _case((EIGHT, EIGHT), ("x y", "x y"), ("z", "z"), about="short sentences"),
+        _case(
+            ("a b c d e f", "a b c d e f g", "a b c d"),
+            ("k l m n o p", "k l m n o q", "k l m n o p q r s"),
             about="the shorter reference is not the closer one",
         ),
-        case(_words("a b c x y z"), [_words("a b c d e f")], about="no 4-gram in all"),
-        case(
-            _words("a b c d e f g"),
-            [_words("a b c d e f g h i", "b c d e q r", "x y c d e f g z")],
-            about="three references",
-        ),
-        case(_words("a b c d e f g h i j"), [_words("a b c d e f g")], about="longer than the reference"),
-        case(
-            _words("a b c d e", "k l m n o"),
-            [_words("a b c d e f g", "a b c d e f g h i"), _words("k l m n o p", "k l m n o p q r")],
+        _case(("a b c x y z", "a b c d e f"), about="no 4-gram in all"),
+        _case(("a b c d e f g", f"{EIGHT} i", "b c d e q r", "x y c d e f g z"), about="three references"),
+        _case((f"{EIGHT} i j", "a b c d e f g"), about="longer than the reference"),
+        _case(
+            ("a b c d e", "a b c d e f g", f"{EIGHT} i"),
+            ("k l m n o", "k l m n o p", "k l m n o p q r"),
             about="all references are longer",
         ),
     ]
@@ -101,8 +96,5 @@ EXERCISE = Exercise(
     cases=_cases,
     rtol=1e-9,
     atol=1e-9,
-    alternatives=(
-        n_by_n,
-        sum_of_statistics,
-    ),
+    alternatives=(n_by_n, sum_of_statistics),
 )

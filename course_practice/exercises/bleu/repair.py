@@ -2,6 +2,7 @@ import math
 
 from course_lib.bleu import brevity_penalty, modified_precision, ngrams
 from course_practice.engine import Exercise, case
+from course_practice.exercises.bleu.corpus import BOUGHT, OLD, words
 
 
 def repaired_bleu(hypotheses, references):
@@ -30,24 +31,17 @@ def with_the_parts(hypotheses, references):
     return 100 * mean * brevity_penalty(sum(map(len, hypotheses)), sum(map(len, references)))
 
 
-def _words(*texts):
-    return [text.split() for text in texts]
-
-
-OLD = "the old man sold a red bike yesterday"
-
-
 EXERCISE = Exercise(
     reference=repaired_bleu,
     cases=lambda: [
-        case(_words("the old man bought a red bike yesterday"), _words(OLD), about="one wrong word of eight"),
-        case(_words("the old man sold a"), _words(OLD), about="three words are missing"),
-        case(_words(f"{OLD} and then he left"), _words(OLD), about="four words too many"),
-        case(_words("a b a b a b c"), _words("a b a b c d"), about="words that come twice"),
-        case(_words("a b c d e", "f g h"), _words("a b c d e", "f g h i j k"), about="two sentences"),
-        case(_words("a b c x"), _words("a b c d"), about="no 4-gram matches"),
-        case(_words(OLD), _words(OLD), about="a perfect translation"),
-        case(_words("a b c d d d d"), _words("x a b c d y"), about="a word four times"),
+        case(words(BOUGHT), words(OLD), about="one wrong word of eight"),
+        case(words("the old man sold a"), words(OLD), about="three words are missing"),
+        case(words(f"{OLD} and then he left"), words(OLD), about="four words too many"),
+        case(words("a b a b a b c"), words("a b a b c d"), about="words that come twice"),
+        case(words("a b c d e", "f g h"), words("a b c d e", "f g h i j k"), about="two sentences"),
+        case(words("a b c x"), words("a b c d"), about="no 4-gram matches"),
+        case(words(OLD), words(OLD), about="a perfect translation"),
+        case(words("a b c d d d d"), words("x a b c d y"), about="a word four times"),
     ],
     rtol=1e-9,
     atol=1e-9,

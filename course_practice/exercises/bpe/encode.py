@@ -48,8 +48,5 @@ EXERCISE = Exercise(
     reference=apply_merges,
     call=as_line,
     cases=_cases,
-    alternatives=(
-        one_pass_in_order,
-        best_pair_everywhere,
-    ),
+    alternatives=(one_pass_in_order, best_pair_everywhere),
 )

@@ -1,12 +1,11 @@
 import math
 
 import torch
-from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib.attention import scaled_dot_product_attention
 from course_practice.engine import Exercise, case
 from course_practice.exercises.inputs import randn
+from course_practice.exercises.watched import tensors_made
 
 
 def attention_in_chunks(query, key, value, size, causal):
@@ -43,26 +42,6 @@ def into_a_buffer(query, key, value, size, causal):
     return output
 
 
-_PRODUCTS = (torch.ops.aten.mm, torch.ops.aten.bmm, torch.ops.aten.addmm, torch.ops.aten.baddbmm)
-
-
-class _Largest(TorchDispatchMode):
-    """The largest number of entries that a matrix product makes, and that anything makes."""
-
-    def __init__(self):
-        super().__init__()
-        self.product = self.anything = 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        made = function(*args, **(kwargs or {}))
-        for output in made if isinstance(made, tuple | list) else [made]:
-            if isinstance(output, Tensor) and output._base is None:
-                self.anything = max(self.anything, output.numel())
-                if function.overloadpacket in _PRODUCTS:
-                    self.product = max(self.product, output.numel())
-        return made
-
-
 def _makes_the_table(obj, given):
     """Are there more scores at a time than asked for? A mask (n, n) is no score and may be made whole."""
     query, key, value, size, _causal = given.args
@@ -71,9 +50,9 @@ def _makes_the_table(obj, given):
     allowed = max(inputs, lead * size * n)
     if lead * n * n <= allowed:
         return ""  # a table would be no larger than what is allowed
-    with _Largest() as largest:
-        obj(*given.args)
-    return "whole-table" if largest.product > allowed or largest.anything > lead * n * n else ""
+    made = tensors_made(obj, *given.args)
+    large = (math.prod(shape) > (allowed if is_product else lead * n * n) for shape, is_product in made)
+    return "whole-table" if any(large) else ""
 
 
 def _case(lead, n, d_k, d_v, size, causal, about, seed):

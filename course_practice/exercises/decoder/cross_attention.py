@@ -35,15 +35,9 @@ def with_one_matrix(x, memory, w_q, w_k, w_v, src_mask):
 
 def _cases():
     def one(batch, tgt_len, src_len, d_model, d_k, d_v, real, about, seed):
-        made = [
-            randn(batch, tgt_len, d_model, seed=seed),
-            randn(batch, src_len, d_model, seed=seed + 1),
-            randn(d_model, d_k, seed=seed + 2),
-            randn(d_model, d_k, seed=seed + 3),
-            randn(d_model, d_v, seed=seed + 4),
-        ]
+        shapes = [(batch, tgt_len, d_model), (batch, src_len, d_model), (d_model, d_k), (d_model, d_k), (d_model, d_v)]
         mask = (torch.arange(src_len) < torch.tensor(real)[:, None])[:, None]
-        return case(*made, mask, about=about)
+        return case(*(randn(*shape, seed=seed + i) for i, shape in enumerate(shapes)), mask, about=about)
 
     return [
         one(1, 2, 3, 2, 2, 2, [3], "one sentence, no pads", 0),
@@ -56,8 +50,5 @@ def _cases():
 EXERCISE = Exercise(
     reference=cross_attention,
     cases=_cases,
-    alternatives=(
-        with_pytorch,
-        with_one_matrix,
-    ),
+    alternatives=(with_pytorch, with_one_matrix),
 )

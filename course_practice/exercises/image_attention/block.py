@@ -1,12 +1,9 @@
-import math
-
 import torch
 
 from course_lib.attention import scaled_dot_product_attention
 from course_practice.engine import Exercise
-from course_practice.exercises.image_attention._inputs import (
-    inputs,
-)
+from course_practice.exercises.image_attention._inputs import cases
+from course_practice.exercises.image_attention.repair import repaired_block
 
 
 def block(x, w_q, w_k, w_v, w_o, gamma):
@@ -32,24 +29,8 @@ def with_einsum(x, w_q, w_k, w_v, w_o, gamma):
     return x + gamma * torch.einsum("bijkl,bkld,dc->bcij", weights, v, w_o)
 
 
-def step_by_step(x, w_q, w_k, w_v, w_o, gamma):
-    tokens = x.flatten(start_dim=2).mT
-    query, key, value = tokens @ w_q, tokens @ w_k, tokens @ w_v
-    scores = query @ key.mT / math.sqrt(query.shape[-1])
-    weights = scores.softmax(dim=2)
-    image = (weights @ value @ w_o).mT.unflatten(2, x.shape[2:])
-    return x + gamma * image
-
-
 EXERCISE = Exercise(
     reference=block,
-    cases=lambda: [
-        inputs(1, 2, 1, 2, 2, 2, 1.0, "two pixels"),
-        inputs(2, 5, 3, 7, 11, 13, 0.7, "all sizes different", seed=10),
-        inputs(4, 4, 4, 4, 4, 4, 0.7, "all sizes equal", seed=20),
-        inputs(2, 3, 4, 2, 5, 3, -1.5, "gamma below zero", seed=30),
-        inputs(2, 3, 2, 5, 2, 7, 0.0, "gamma is 0", seed=40),
-        inputs(1, 7, 5, 3, 2, 3, 2.0, "narrow queries", seed=50),
-    ],
-    alternatives=(with_einsum, step_by_step),
+    cases=cases,
+    alternatives=(with_einsum, repaired_block),
 )

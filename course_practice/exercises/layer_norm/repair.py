@@ -25,28 +25,6 @@ def with_pytorchs_function(x, sublayers):
     return F.layer_norm(x, x.shape[-1:])
 
 
-def with_another_name(x, sublayers):
-    def norm(x):
-        variance, mean = torch.var_mean(x, dim=2, keepdim=True, correction=0)
-        return (x - mean) * torch.rsqrt(variance + 1e-5)
-
-    for f in sublayers:
-        y = norm(x)
-        x = x + f(y)
-    return norm(x)
-
-
-def with_centered_squares(x, sublayers):
-    def norm(x):
-        x = x - x.mean(-1, keepdim=True)
-        return x / (x.pow(2).mean(-1, keepdim=True) + 1e-5) ** 0.5
-
-    stream = x
-    for sublayer in sublayers:
-        stream = stream + sublayer(norm(stream))
-    return norm(stream)
-
-
 def _cases():
     def mixes(d, seed):
         weight = randn(d, d, seed=seed)
@@ -64,8 +42,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(
-    reference=pre_norm_stack,
-    cases=_cases,
-    alternatives=(with_pytorchs_function, with_another_name, with_centered_squares),
-)
+EXERCISE = Exercise(reference=pre_norm_stack, cases=_cases, alternatives=(with_pytorchs_function,))

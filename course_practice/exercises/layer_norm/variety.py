@@ -33,8 +33,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(
-    reference=variety,
-    cases=_cases,
-    alternatives=(by_what_is_common,),
-)
+EXERCISE = Exercise(reference=variety, cases=_cases, alternatives=(by_what_is_common,))

@@ -41,13 +41,9 @@ def _repair_cases():
     return [
         case(*tensors(1, 1, 3, 2, seed=0), torch.tensor([[5, 6, 0]]), about="one sentence, one pad"),
         case(*tensors(1, 2, 4, 3, seed=3), torch.tensor([[5, 6, 7, 8]]), about="no pads"),
-        case(
-            *tensors(2, 3, 5, 7, seed=6), torch.tensor([[5, 6, 7, 0, 0], [8, 9, 4, 6, 5]]), about="padding on the right"
-        ),
+        case(*tensors(2, 3, 5, 7, seed=6), torch.tensor([[5, 6, 7, 0, 0], [8, 9, 4, 6, 5]]), about="pads on the right"),
         case(*tensors(3, 3, 3, 3, seed=9), torch.tensor([[5, 0, 0], [6, 7, 0], [8, 9, 4]]), about="all sizes equal"),
-        case(
-            *tensors(2, 3, 4, 5, seed=12), torch.tensor([[5, 0, 7, 8], [9, 4, 0, 6]]), about="a pad between two words"
-        ),
+        case(*tensors(2, 3, 4, 5, seed=12), torch.tensor([[5, 0, 7, 8], [9, 4, 0, 6]]), about="a pad between words"),
         case(
             torch.full((1, 1, 3, 16), 64.0),  # scores of −16,384, −16,383, and −16,382, exactly
             torch.cat([torch.arange(3.0)[:, None] / 16, torch.zeros(3, 15)], dim=1)[None, None] - 64.0,
@@ -59,8 +55,5 @@ def _repair_cases():
 
 
 EXERCISE = Exercise(
-    reference=self_attention,
-    starter=self_attention_starter,
-    cases=_repair_cases,
-    alternatives=(from_the_library,),
+    reference=self_attention, starter=self_attention_starter, cases=_repair_cases, alternatives=(from_the_library,)
 )

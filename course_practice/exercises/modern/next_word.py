@@ -63,11 +63,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(
-    reference=next_word_probs,
-    cases=_cases,
-    alternatives=(
-        with_a_sorted_list,
-        with_masks,
-    ),
-)
+EXERCISE = Exercise(reference=next_word_probs, cases=_cases, alternatives=(with_a_sorted_list, with_masks))

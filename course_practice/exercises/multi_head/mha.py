@@ -86,11 +86,5 @@ def _mha_cases():
 
 
 EXERCISE = Exercise(
-    reference=mha,
-    cases=_mha_cases,
-    call=_answer_alone,
-    alternatives=(
-        with_a_loop_over_heads,
-        step_by_step,
-    ),
+    reference=mha, cases=_mha_cases, call=_answer_alone, alternatives=(with_a_loop_over_heads, step_by_step)
 )

@@ -3,19 +3,7 @@ import torch
 from course_lib.attention import scaled_dot_product_attention
 from course_practice.engine import Exercise, case
 from course_practice.exercises.inputs import randn
-
-
-class Layer:
-    """A function from vectors (batch, n, d) to vectors of the same shape, with a name that says what it does."""
-
-    def __init__(self, name, f):
-        self.name, self.f = name, f
-
-    def __call__(self, x):
-        return self.f(x)
-
-    def __repr__(self):
-        return f"<a layer: {self.name}>"
+from course_practice.exercises.layer_norm.residual import Named
 
 
 def is_equivariant(f, x, order):
@@ -44,16 +32,8 @@ def _turned(x):
     return scaled_dot_product_attention(x.roll(1, dims=-1), x, 2 * x)[0]
 
 
-def _plain_mean(x):
-    return x.mean(dim=1, keepdim=True).expand_as(x)
-
-
 def _around(x):
     return x + x.roll(1, dims=1) + x.roll(-1, dims=1)
-
-
-def _one_way(x):
-    return x + 2 * x.roll(1, dims=1)
 
 
 def _causal(x):
@@ -63,14 +43,6 @@ def _causal(x):
 
 def _with_positions(x):
     return _attention(x + torch.linspace(0, 2, x.shape[1])[:, None])
-
-
-def _sorted(x):
-    return x.sort(dim=1).values
-
-
-def _features_turned(x):
-    return x.roll(1, dims=-1)
 
 
 def _two_tokens_against_each_other(x):
@@ -89,10 +61,6 @@ def _only_last_sentence(x):
 def _features_against_each_other(x):
     place = torch.arange(x.shape[1])[:, None]
     return x + place * torch.tensor([1.0, -1.0, 0.0])
-
-
-def _louder_by_the_first(x):
-    return x + x[:, :1, :1].exp()
 
 
 def _all_hear_the_first(x):
@@ -116,22 +84,22 @@ def _cases():
     order, other, swap = torch.tensor([2, 0, 4, 1, 3]), torch.tensor([1, 3, 0, 2]), torch.tensor([0, 2, 1, 3])
 
     def layer(name, f, *shape, order=order, seed):
-        return case(Layer(name, f), randn(*shape, seed=seed), order, about=name)
+        return case(Named(f"a layer: {name}", f), randn(*shape, seed=seed), order, about=name)
 
     return [
         layer("self-attention", _attention, 1, 5, 2, seed=0),
-        layer("the same output whatever the order: sorted tokens", _sorted, 2, 5, 3, seed=1),
-        layer("each token adds the one before it", _one_way, 2, 5, 3, seed=2),
+        layer("the same output whatever the order: sorted tokens", lambda x: x.sort(dim=1).values, 2, 5, 3, seed=1),
+        layer("each token adds the one before it", lambda x: x + 2 * x.roll(1, dims=1), 2, 5, 3, seed=2),
         layer("each token adds both neighbors, in a circle", _around, 2, 5, 3, seed=3),
-        layer("every token is given the mean", _plain_mean, 2, 5, 3, seed=4),
+        layer("every token is given the mean", lambda x: x.mean(dim=1, keepdim=True).expand_as(x), 2, 5, 3, seed=4),
         layer("attention with a causal mask", _causal, 2, 4, 3, order=other, seed=5),
         layer("attention with positions added", _with_positions, 3, 4, 3, order=other, seed=6),
-        layer("each token by itself, its features turned", _features_turned, 5, 5, 5, seed=7),
+        layer("each token by itself, its features turned", lambda x: x.roll(1, dims=-1), 5, 5, 5, seed=7),
         layer("changes that cancel in the sum over tokens", _two_tokens_against_each_other, 2, 5, 3, seed=8),
         layer("the sentences of the batch are mixed", _sentences_mixed, 4, 4, 4, order=other, seed=9),
         layer("only the last sentence depends on the order", _only_last_sentence, 3, 5, 2, seed=10),
         layer("changes that cancel in the sum over features", _features_against_each_other, 2, 5, 3, seed=13),
-        layer("every number grows with the first token", _louder_by_the_first, 1, 5, 3, seed=24),
+        layer("every number grows with the first token", lambda x: x + x[:, :1, :1].exp(), 1, 5, 3, seed=24),
         layer("the first token pushes two features apart", _all_hear_the_first, 2, 5, 3, seed=19),
         layer("the last token adds the first", _last_hears_first, 2, 5, 3, seed=15),
         layer("self-attention, and an order that swaps two tokens", _turned, 2, 4, 3, order=swap, seed=17),
@@ -141,8 +109,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(
-    reference=is_equivariant,
-    cases=_cases,
-    alternatives=(by_shuffling_back,),
-)
+EXERCISE = Exercise(reference=is_equivariant, cases=_cases, alternatives=(by_shuffling_back,))

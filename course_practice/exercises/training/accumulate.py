@@ -80,9 +80,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(
-    reference=accumulate,
-    cases=_cases,
-    call=_call,
-    alternatives=(all_in_one_graph,),
-)
+EXERCISE = Exercise(reference=accumulate, cases=_cases, call=_call, alternatives=(all_in_one_graph,))

@@ -30,22 +30,10 @@ def _cases():
         case(*of(-1.0, -1.0, 2.5, 12.5), 2, 1.0, **half, about="the second, −1"),
         case(*of(-4 / 3, 3.0, 0.75, 6.75), 3, 1.0, **half, about="the third, 3"),
         case(randn(3), randn(3, seed=1), 0 * randn(3), 0 * randn(3), 1, 0.1, about="the first update"),
-        case(
-            randn(2, 3, seed=2),
-            randn(2, 3, seed=3),
-            randn(2, 3, seed=4),
-            randn(2, 3, seed=5) ** 2,
-            7,
-            0.1,
-            about="a matrix, update 7",
-        ),
+        case(*(randn(2, 3, seed=s) for s in (2, 3, 4)), randn(2, 3, seed=5) ** 2, 7, 0.1, about="a matrix, update 7"),
         case(randn(3), randn(3, seed=6), randn(3, seed=7), randn(3, seed=8) ** 2, 500, 0.01, about="update 500"),
         case(randn(3), randn(3, seed=9), randn(3), randn(3) ** 2, 2, 1.0, 0.5, 0.75, 4.0, about="a large eps"),
     ]
 
 
-EXERCISE = Exercise(
-    reference=adam_step,
-    cases=_cases,
-    alternatives=(corrections_in_the_rate,),
-)
+EXERCISE = Exercise(reference=adam_step, cases=_cases, alternatives=(corrections_in_the_rate,))

@@ -29,8 +29,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(
-    reference=clip,
-    cases=_cases,
-    alternatives=(as_one_vector,),
-)
+EXERCISE = Exercise(reference=clip, cases=_cases, alternatives=(as_one_vector,))

@@ -37,9 +37,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(
-    reference=interval,
-    call=_as_pair,
-    cases=_cases,
-    alternatives=(from_the_squares,),
-)
+EXERCISE = Exercise(reference=interval, call=_as_pair, cases=_cases, alternatives=(from_the_squares,))

@@ -13,22 +13,12 @@ def with_soft_targets(logits, targets, smoothing=0.1):
     return losses[targets != PAD].mean()
 
 
-def _by_hand(*probabilities):
-    return torch.tensor(probabilities).log()
-
-
 def _cases():
+    by_hand = torch.tensor([[[1 / 8, 1 / 2, 1 / 4, 1 / 8]]]).log()
     ids = torch.tensor([[3, 1, 4, 2], [5, 2, PAD, PAD], [2, PAD, PAD, PAD]])
     return [
-        case(
-            _by_hand(1 / 8, 1 / 2, 1 / 4, 1 / 8)[None, None],
-            torch.tensor([[1]]),
-            smoothing=0.4,
-            about="one token by hand",
-        ),
-        case(
-            _by_hand(1 / 8, 1 / 2, 1 / 4, 1 / 8)[None, None], torch.tensor([[1]]), smoothing=0.0, about="no smoothing"
-        ),
+        case(by_hand, torch.tensor([[1]]), smoothing=0.4, about="one token by hand"),
+        case(by_hand, torch.tensor([[1]]), smoothing=0.0, about="no smoothing"),
         case(randn(1, 3, 5, seed=1), torch.tensor([[4, 1, 3]]), about="a sentence without pads"),
         case(randn(1, 3, 5, seed=2), torch.tensor([[4, 2, PAD]]), smoothing=0.2, about="a sentence with a pad"),
         case(randn(3, 4, 7, seed=3), ids, smoothing=0.3, about="sentences of different lengths"),
@@ -38,8 +28,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(
-    reference=label_smoothed_loss,
-    cases=_cases,
-    alternatives=(with_soft_targets,),
-)
+EXERCISE = Exercise(reference=label_smoothed_loss, cases=_cases, alternatives=(with_soft_targets,))

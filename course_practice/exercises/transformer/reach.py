@@ -60,6 +60,8 @@ def _ids(batch, n, vocab_size, seed=0):
 def _cases():
     full = torch.ones(7, 7)
     some = randn(7, 7, seed=3) > 0
+    after_5 = Listener("only where a sentence begins with 5", full.triu(1), only=5)
+    last = Listener("the last alone", torch.eye(7).roll(1, 0), vocab_size=11)
     of_one_sentence = torch.tensor([[3, 1, 4, 1], [5, 2, 6, 5]])
     return [
         case(Listener("all hear all", full), _ids(2, 5, 11), 11, about="a free encoder"),
@@ -67,32 +69,13 @@ def _cases():
         case(Listener("the neighbors", full.triu(-1).tril(1)), _ids(2, 6, 10, seed=2), 10, about="a window"),
         case(Listener("some hear some", some), _ids(2, 7, 13, seed=3), 13, about="any table"),
         case(Listener("very quiet", full.tril(), strength=1e-3), _ids(2, 5, 11), 11, about="small outputs"),
-        case(
-            Listener("only where a sentence begins with 5", full.triu(1), only=5),
-            of_one_sentence,
-            11,
-            about="heard in one sentence of two",
-        ),
-        case(
-            Listener("only where a sentence begins with 5", full.triu(1), only=5),
-            of_one_sentence.flip(0),
-            11,
-            about="heard in the other sentence",
-        ),
-        case(
-            Listener("the last alone", torch.eye(7).roll(1, 0), vocab_size=11),
-            torch.full((1, 4), 10),
-            11,
-            about="all ids the last",
-        ),
+        case(after_5, of_one_sentence, 11, about="heard in one sentence of two"),
+        case(after_5, of_one_sentence.flip(0), 11, about="heard in the other sentence"),
+        case(last, torch.full((1, 4), 10), 11, about="all ids the last"),
         case(Listener("all hear all", full, vocab_size=2), _ids(1, 7, 2), 2, about="a vocabulary of two"),
         case(Listener("louder and louder", full, says=(1.0,)), _ids(2, 3, 9, seed=4), 11, about="outputs that rise"),
         case(Listener("quieter", full, says=(-1.0,)), _ids(2, 3, 9, seed=4), 11, about="outputs that fall"),
     ]
 
 
-EXERCISE = Exercise(
-    reference=reach,
-    cases=_cases,
-    alternatives=(cell_by_cell,),
-)
+EXERCISE = Exercise(reference=reach, cases=_cases, alternatives=(cell_by_cell,))

@@ -48,9 +48,7 @@ EXERCISE = Exercise(
     cases=lambda: [
         case([True, False], [("quote",), ("quote", "name")], about="two sentences"),
         case(
-            [True, True, False],
-            [("name",), ("name",), ("past",)],
-            about="a tag without errors, and one with errors only",
+            [True, True, False], [("name",), ("name",), ("past",)], about="a tag without errors, one with errors only"
         ),
         case(
             [False, True, False, True],

@@ -55,26 +55,12 @@ def _workshop():
                 sys.modules[name] = module
 
 
-def _ten_times(x):
-    return 10 * x
-
-
-def _less(x):
-    return x - 1
-
-
-def _thousand_times(x):
-    return 1000 * x
-
-
-DOUBLE, MORE = "workshop.machine.double", "workshop.machine.more"
-
-
+TEN_TIMES = {"workshop.machine.double": lambda x: 10 * x}
 PARTS = {
-    "one part": {DOUBLE: _ten_times},
-    "two parts": {DOUBLE: _ten_times, MORE: _less},
-    "an error in the block": {DOUBLE: _ten_times},
-    "a machine that has another part already": {DOUBLE: _ten_times},
+    "one part": TEN_TIMES,
+    "two parts": {**TEN_TIMES, "workshop.machine.more": lambda x: x - 1},
+    "an error in the block": TEN_TIMES,
+    "a machine that has another part already": TEN_TIMES,
     "no parts": {},
 }
 
@@ -91,8 +77,8 @@ def _run(obj, given):
                 return "an error"
 
         if "already" in about:
-            machine.double = _thousand_times
-        manager = obj(PARTS[about])
+            machine.double = lambda x: 1000 * x
+        manager = obj(dict(PARTS[about]))
         if manager is None:
             return None
         found = []

@@ -6,7 +6,7 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from course_lib.markup import inline_html
+from course_practice.markup import inline_html
 from course_practice.quizzes.engine.model import Option, Question
 
 # JupyterLab leaves the keys to what is inside.

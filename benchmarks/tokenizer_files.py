@@ -1,29 +1,23 @@
 """Tokenizers in other libraries' form: the JSON file of `tokenizers`, the arguments of `tiktoken.Encoding`.
 
-Neither library is needed here. An exported file gives the same ids; an imported one is refused if `BPE` or `ByteBPE`
-would encode its ordinary texts differently: those with single spaces between words, and with known characters at the
-ends of words where the file has no bytes.
+The benchmark of subwords loads a file of ours in `tokenizers`, and the tests compare ids with both libraries. Neither
+is needed here. An exported file gives the same ids; an imported one is refused if `BPE` or `ByteBPE` would encode
+its ordinary texts differently: those with single spaces between words, and with known characters at the ends of words
+where the file has no bytes.
 """
 
 import re
 from pathlib import Path
 
 from course_lib.bpe import BPE, BYTES, MARK
-from course_lib.bpe.byte_level import BYTE_OF, GPT2_PATTERN, ByteBPE
+from course_lib.bpe.byte_level import BYTE_OF, ByteBPE
 from course_lib.bpe.fast import Pair
-from course_lib.bpe.subwords import FORMAT, checked_model, read_json, write_json
+from course_lib.bpe.subwords import checked_model, read_json, write_json
 from course_lib.corpus import lines_of
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"  # of the `regex` library
 SPACE = {"type": "Split", "pattern": {"String": " "}, "behavior": "Removed", "invert": False}
-
-
-def load_tokenizer(path: str | Path) -> BPE | ByteBPE:
-    """The tokenizer of any file: `save`d here, of either kind, or by the `tokenizers` library."""
-    data = read_json(path)
-    if data.get("format") == FORMAT:
-        return (ByteBPE if data.get("kind") == ByteBPE.kind else BPE).load(path)
-    return import_tokenizers(path)
 
 
 def export_tokenizers(tokenizer: BPE | ByteBPE, path: str | Path) -> None:
@@ -87,7 +81,7 @@ def import_tokenizers(path: str | Path) -> BPE | ByteBPE:
         if not isinstance(token.get("content"), str):
             refuse(path, "added tokens with their text as 'content'", token)
     specials = {token.get("content"): token.get("id") for token in added}
-    vocab, merges, specials = checked_model(model.get("vocab"), model.get("merges"), specials)
+    vocab, merges, specials = checked_model(model.get("vocab"), pairs(model.get("merges")), specials)
     if kind is BPE:
         check_unknown(model, vocab, specials, path)
     return assembled(kind, vocab, merges, specials)
@@ -97,7 +91,14 @@ def import_gpt2(vocab: str | Path, merges: str | Path) -> ByteBPE:
     """Read `vocab.json` and `merges.txt` as GPT-2 came with them, and many byte-level models since."""
     first, *others = lines_of(Path(merges).read_bytes(), merges)
     lines = others if first.startswith("#version") else [first, *others]
-    return assembled(ByteBPE, *checked_model(read_json(vocab), list(filter(None, lines)), {}))
+    return assembled(ByteBPE, *checked_model(read_json(vocab), pairs(list(filter(None, lines))), {}))
+
+
+def pairs(merges: object) -> object:
+    """Merges that are written as "a b" as pairs; what is written otherwise as it is."""
+    if not isinstance(merges, list):
+        return merges
+    return [merge.split(" ") if isinstance(merge, str) else merge for merge in merges]
 
 
 def assembled(

@@ -1,0 +1,150 @@
+// "Try the translator": a reader's sentence, the translation token by token, and who looked at whom. course.js loads this
+// file, the model and its weights when a reader asks for them.
+"use strict";
+
+const LONGEST_SOURCE = 40; // tokens; in training, the longest sentence has 26
+const END = 2; // the token
+const KOREAN = /^\p{Script=Hangul}$/u;
+
+const element = (name, attributes = {}, ...children) => {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+};
+const minus = (number) => number.toFixed(2).replace("-", "−");
+const korean = (text) => element("span", { lang: "ko" }, text);
+
+// What keeps the translator from reading a text, as the pieces of a sentence; nothing where it can be read.
+function refusal(translator, text) {
+  if (!text) return ["Expected a Korean sentence, got nothing: type one, or choose an example."];
+  const foreign = [...text].find((letter) => letter !== " " && !KOREAN.test(letter));
+  if (foreign) return [`Expected Korean letters and spaces, got “${foreign}”: leave it out, or write it in Korean letters.`];
+  const [unknown] = translator.unknown(text);
+  if (unknown) return ["Expected letters that its training showed where they stand, got “", korean(unknown), "”: write another word."];
+  const count = translator.encode(text).length;
+  if (count > LONGEST_SOURCE) return [`Expected at most ${LONGEST_SOURCE} tokens, got ${count}: write a shorter sentence.`];
+  return null;
+}
+
+// Source tokens as words: for each token the number of its word. The end of the sentence stands behind all words.
+function wordsOf(translator, ids) {
+  let word = 0;
+  return [...ids.map((id) => (translator.tokens[id].endsWith("</w>") ? word++ : word)), word];
+}
+
+function courseTranslatorCard(place, translator) {
+  const examples = JSON.parse(place.dataset.examples);
+  const { n_layers: layers, n_heads: heads } = translator.config;
+  const id = (name) => `${place.id}-${name}`;
+  const menu = (name, options, start) => {
+    const select = element("select", {}, ...options.map((text) => element("option", {}, text)));
+    select.selectedIndex = start;
+    return [element("label", {}, `${name[0].toUpperCase()}${name.slice(1)} `, select), select];
+  };
+  const input = element("input", { id: id("sentence"), lang: "ko", autocomplete: "off", spellcheck: "false", maxlength: 200 });
+  const [searchLabel, search] = menu("search", ["greedy", "beam of 4"], 0);
+  const [layerLabel, layer] = menu("layer", Array.from({ length: layers }, (_, i) => String(i)), layers - 1);
+  const [headLabel, head] = menu("head", ["mean of all", ...Array.from({ length: heads }, (_, i) => String(i))], 0);
+  const choices = examples.map((text) => element("button", { type: "button", lang: "ko" }, text));
+  const form = element("form", {},
+    element("label", { for: input.id }, "A Korean sentence"),
+    element("div", { class: "course-translator-row" }, input, element("button", { type: "submit" }, "Translate")),
+    element("div", { class: "course-translator-row", role: "group", "aria-label": "Examples" }, "Examples: ", ...choices),
+    element("div", { class: "course-translator-row" }, searchLabel, layerLabel, headLabel));
+  const said = element("p", { role: "status", class: "course-translator-said" });
+  const beams = element("ol", { class: "course-translator-beams", hidden: "" });
+  const about = element("p", { id: id("about") }, "How much each token looked at each Korean word while it was chosen, ",
+    "in percent. A token with a dash goes on in the next one.");
+  const table = element("table", { "aria-labelledby": about.id });
+  const board = element("div", { class: "course-translator-map", role: "region", tabindex: 0, "aria-label": "Attention" }, table);
+  const map = element("div", { hidden: "" }, about, board);
+  place.append(form, said, beams, map);
+
+  let shown = { words: [], steps: [] };
+  let run = 0; // which sentence is being written: a new one ends the one before
+
+  function column(text, attributes = {}) {
+    return element("th", { scope: "col", ...attributes }, element("span", {}, text));
+  }
+
+  function heading(text, ids) {
+    table.replaceChildren(
+      element("thead", {}, element("tr", {}, element("td"), column("probability"),
+        ...text.split(" ").map((word) => column(word, { lang: "ko" })), column("end"))),
+      element("tbody"));
+    shown = { words: wordsOf(translator, ids), steps: [] };
+    map.hidden = false;
+  }
+
+  // One row a token: the weights of the chosen layer, of one head or of all on average, added up over a word's tokens.
+  function row({ token, logProb, cross }) {
+    const rows = head.selectedIndex ? [cross[layer.selectedIndex][head.selectedIndex - 1]] : cross[layer.selectedIndex];
+    const sums = new Float32Array(shown.words.at(-1) + 1);
+    for (const weights of rows) weights.forEach((weight, i) => { sums[shown.words[i]] += weight / rows.length; });
+    const name = translator.tokens[token];
+    const text = name.endsWith("</w>") ? name.slice(0, -4) : name === "<eos>" ? "(end)" : `${name}–`;
+    const cells = [...sums].map((sum) => {
+      const percent = Math.round(100 * sum);
+      return element("td", { style: `--weight: ${percent}%` }, percent >= 1 ? String(percent) : "");
+    });
+    return element("tr", {}, element("th", { scope: "row" }, text), element("td", {}, Math.exp(logProb).toFixed(2)), ...cells);
+  }
+
+  const text = (tokens) => translator.decode(tokens.filter((token) => token !== END));
+  const written = () => text(shown.steps.map(({ token }) => token));
+  const redraw = () => table.tBodies[0]?.replaceChildren(...shown.steps.map(row));
+  for (const select of [layer, head]) select.addEventListener("change", redraw);
+
+  async function translate() {
+    const mine = ++run;
+    const typed = input.value.normalize("NFC").trim().replace(/\s+/g, " ");
+    const problem = refusal(translator, typed);
+    input.setAttribute("aria-invalid", String(Boolean(problem)));
+    beams.hidden = true;
+    if (problem) {
+      map.hidden = true;
+      said.ariaBusy = "false";
+      said.replaceChildren(...problem);
+      return;
+    }
+    const start = performance.now();
+    const ids = translator.encode(typed), source = translator.read(ids);
+    let chosen;
+    if (search.selectedIndex) {
+      let found;
+      for (found of translator.beam(source, 4));
+      const best = found.pool.length ? found.pool : found.open;
+      chosen = best[0].tokens;
+      beams.replaceChildren(...best.map(({ tokens, logProb }) => element("li", {},
+        `${text(tokens)} · score ${minus(logProb / tokens.length)}: log-probability ${minus(logProb)}, `,
+        `${tokens.length} tokens with the end`)));
+      beams.hidden = false;
+    }
+    heading(typed, ids);
+    said.textContent = "";
+    said.ariaBusy = "true"; // it is read out when it is whole
+    const slow = !matchMedia("(prefers-reduced-motion: reduce)").matches;
+    let seconds = (performance.now() - start) / 1000, since = performance.now();
+    for (const step of translator.write(source, chosen && ((_, length) => chosen[length]))) {
+      shown.steps.push(step);
+      table.tBodies[0].append(row(step));
+      said.textContent = written();
+      seconds += (performance.now() - since) / 1000;
+      if (slow) await new Promise((done) => setTimeout(done, 90));
+      if (mine !== run) return; // another sentence came
+      since = performance.now();
+    }
+    said.ariaBusy = "false";
+    said.replaceChildren(element("strong", {}, written()),
+      ` ${shown.steps.length} tokens in ${seconds.toFixed(2)} seconds on this machine.`);
+    place.dispatchEvent(new CustomEvent("translated", { detail: seconds }));
+  }
+
+  form.addEventListener("submit", (event) => { event.preventDefault(); translate(); });
+  search.addEventListener("change", () => { if (input.value) translate(); });
+  for (const choice of choices) choice.addEventListener("click", () => { input.value = choice.textContent; translate(); });
+  input.focus();
+}
+
+globalThis.courseTranslatorCard = courseTranslatorCard;

@@ -1,0 +1,71 @@
+"""`python -m course_practice report FOLDER`: what a class has solved."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from course_lib.__main__ import ready_streams
+from course_lib.files import written_whole
+from course_lib.translation.commands.options import check_writable, number, run_command, whole
+from course_practice.report import Limits, judged, students
+from course_practice.report.confined import has_namespaces
+from course_practice.report.page import page, table
+
+PROG = "python -m course_practice"
+DESCRIPTION = """\
+Run the notebooks of a class, judge every answer anew, and write who solved what.
+
+FOLDER holds a notebook for each student, or a folder of notebooks for each. A progress.json
+in a student's folder says how many tries it took at home. Every notebook runs in a process of
+its own and in a copy; the report goes to OUTPUT/index.html and OUTPUT/table.csv.
+"""
+HELD = {
+    True: "no network, and one folder to write in; all of this held for the programs that it started, too.",
+    False: "no network, one folder to write in, and no right to start a process. This system has no namespaces for "
+    "users, so all of this held for Python code, but not for the machine code of a library.",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the report; 0 when all went well."""
+    parser, default = argparse.ArgumentParser(PROG, description="Practice, for teachers."), Limits()
+    p = parser.add_subparsers(dest="command", required=True).add_parser(
+        "report", help="what a class has solved", description=DESCRIPTION, formatter_class=argparse.RawTextHelpFormatter
+    )
+    p.add_argument("folder", type=Path, metavar="FOLDER")
+    p.add_argument("--output", type=Path, default=Path("report"), help="a folder for the report (%(default)s)")
+    p.add_argument("--seconds", type=number(above=0), default=default.seconds, help="for a notebook (%(default)g)")
+    p.add_argument("--memory", type=number(above=0), default=4, help="gigabytes for each process (%(default)g)")
+    p.add_argument("--processes", type=whole(1), default=default.processes, help="of a notebook (%(default)d)")
+    p.add_argument("--jobs", type=whole(1, 256), default=1, help="students at a time (%(default)d)")
+    ready_streams()
+    options = parser.parse_args(arguments)
+    return run_command(f"{PROG} report", lambda: report(options))
+
+
+def report(options: argparse.Namespace) -> None:
+    """Judge all students of a folder, and write page and table."""
+    folder, output = options.folder.resolve(), options.output.resolve()
+    if not (handed_in := students(folder)):
+        raise ValueError(f"expected notebooks or folders of students in {folder}, got none: name another folder")
+    if output.is_relative_to(folder):
+        raise ValueError(f"expected an output outside of {folder}, got {output}: name another")
+    check_writable(output)
+    limits, found = Limits(options.seconds, int(options.memory * 2**30), options.processes), []
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for student in pool.map(lambda one: judged(*one, limits), handed_in):
+            found.append(student)
+            solved = sum(row.verdict == "solved" for row in student.rows.values())
+            print(f"{student.name}: {solved} of {len(student.rows)} solved", *student.trouble, sep="; ", flush=True)
+    given = f"{limits.seconds:g} seconds, {options.memory:g} GB for each of at most {limits.processes} processes"
+    html = page(found, f"Report on {folder.name}", f"Every notebook had {given}, {HELD[has_namespaces()]}")
+    for name, text in (("table.csv", "\ufeff" + table(found)), ("index.html", html)):  # a spreadsheet wants the mark
+        with written_whole(output / name) as file:
+            file.write(text.encode("utf-8", "replace"))
+    print(f"Open {output / 'index.html'}; {output / 'table.csv'} is for a spreadsheet.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

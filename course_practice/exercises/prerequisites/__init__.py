@@ -1,0 +1,1 @@
+"""Exercises of chapter 00, what comes before the first chapter: one file each."""

@@ -1,0 +1,149 @@
+"""What a class has solved: its notebooks run in confined processes, and their answers are judged anew.
+
+`python -m course_practice report FOLDER`; the page *Teach with it* says how to use it.
+"""
+
+import json
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from course_practice.engine.progress import is_entry
+from course_practice.exercises import registry
+from course_practice.report.confined import Limits, run
+from course_practice.report.worker import checks_of
+
+LARGEST = 50 * 2**20  # bytes of a notebook, or of a progress file
+UNTRIED = {"attempts": 0, "passed": False, "diagnoses": {}}
+UNREADABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
+
+
+@dataclass
+class Row:
+    """One exercise of one student. `verdict` is "solved", "wrong", "open", "not reached", or "look at it"."""
+
+    exercise: str
+    verdict: str = "not reached"
+    tries: int = 0
+    mistakes: Counter[str] = field(default_factory=Counter)
+    note: str = ""
+
+
+@dataclass
+class Student:
+    """What one student handed in came to; `trouble` is what went wrong with whole notebooks."""
+
+    name: str
+    rows: dict[str, Row] = field(default_factory=dict)
+    trouble: list[str] = field(default_factory=list)
+
+
+def students(folder: Path) -> list[tuple[str, Path]]:
+    """The names of those who handed in, each with their notebook or their folder of notebooks."""
+    found = [path for path in sorted(folder.iterdir()) if path.suffix == ".ipynb" or path.is_dir()]
+    found = [path for path in found if not path.name.startswith(".")]
+    stems = Counter(path.stem for path in found)
+    return [(path.stem if stems[path.stem] == 1 else path.name, path) for path in found]
+
+
+def judged(name: str, path: Path, limits: Limits) -> Student:
+    """Run what a student has handed in, in a copy, and judge the answers."""
+    student = Student(name)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+        folder = Path(scratch).resolve() / "work"
+        try:
+            if path.is_dir():
+                shutil.copytree(path, folder, symlinks=True, ignore=_strange)
+            else:
+                folder.mkdir()
+                shutil.copy(path, folder)
+        except OSError as error:
+            student.trouble.append(f"not all of it can be read ({type(error).__name__})")
+        at_home = _progress(folder / "progress.json")
+        notebooks = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
+        for notebook in notebooks:
+            try:
+                cells = json.loads(_text(notebook))["cells"]
+                sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+                rows = list(_rows(notebook, sources, limits, student.trouble))
+            except UNREADABLE as error:
+                student.trouble.append(f"{notebook.name}: it could not be read ({type(error).__name__})")
+                continue
+            for row in rows:
+                if entry := at_home.get(row.exercise):  # the run of a finished notebook knows of one try
+                    row.tries = entry.get("passed_at_attempt", entry["attempts"])
+                    row.mistakes |= Counter(entry["diagnoses"])
+                if row.exercise not in student.rows or student.rows[row.exercise].verdict != "solved":
+                    student.rows[row.exercise] = row
+    student.trouble += [] if notebooks else ["no notebook"]
+    return student
+
+
+def _rows(notebook: Path, cells: list[str], limits: Limits, trouble: list[str]) -> Iterator[Row]:
+    """Run one notebook, and judge its answers. Where the verdict found anew is another, a person has to look."""
+    progress = notebook.parent / "progress.json"
+    progress.unlink(missing_ok=True)  # the run has one of its own
+    said, why = run("cells", notebook.parent, json.dumps(cells), limits)
+    found, recorded = _lines(said), _progress(progress)
+    errors = ", ".join(f"cell {line['cell']} ({line['error']})" for line in found if "error" in line)
+    trouble += [f"{notebook.name}: {text}" for text in (why, errors) if text]
+    answers = [line for line in found if "exercise" in line]
+    judge = {(line["exercise"], line["source"]): {} for line in answers}
+    todo = [answer for answer in judge if answer[1]]
+    judge |= zip(todo, _verdicts(todo, notebook.parent, limits), strict=True)
+    named = dict.fromkeys(name for cell in cells for name, _ in checks_of(cell))
+    for name in filter(registry().__contains__, named):
+        entry, lines = recorded.get(name, UNTRIED), [line for line in answers if line["exercise"] == name]
+        row = Row(name, tries=entry.get("passed_at_attempt", entry["attempts"]), mistakes=Counter(entry["diagnoses"]))
+        verdicts = [judge[name, line["source"]] for line in lines]
+        reasons = [line["why"] for line in lines if line["why"]] + [v["error"] for v in verdicts if "error" in v]
+        if any(verdict.get("passed") for verdict in verdicts):
+            row.verdict = "solved"
+        elif entry["passed"]:
+            row.verdict, row.note = "look at it", "the notebook says passed; judged anew, it does not pass"
+        elif lines:
+            tried = verdicts[-1].get("attempted", "error" in verdicts[-1] or entry["attempts"] > 0)
+            row.verdict = "wrong" if tried else "open"
+        for mistake in {verdict.get("mistake") for verdict in verdicts} - {None}:
+            row.mistakes[mistake] = max(row.mistakes[mistake], 1)
+        row.note = "; ".join(dict.fromkeys(filter(None, [row.note, *reasons])))
+        yield row
+
+
+def _verdicts(answers: list[tuple[str, str]], folder: Path, limits: Limits) -> list[dict[str, Any]]:
+    """A verdict for each; where an answer ends the process, the others are judged in the next one."""
+    found: list[dict[str, Any]] = []
+    while len(found) < len(answers):
+        said, why = run("answers", folder, json.dumps(answers[len(found) :]), limits)
+        found += _lines(said)[: len(answers) - len(found)]
+        found += [{"error": why or "the process ended"}] if len(found) < len(answers) else []
+    return found
+
+
+def _lines(said: str) -> list[dict[str, Any]]:
+    """What the worker said; a last line without an end was broken off."""
+    return [json.loads(line) for line in said.split("\n")[:-1]]
+
+
+def _text(path: Path) -> str:
+    if path.stat().st_size > LARGEST:
+        raise ValueError(f"expected at most {LARGEST} bytes in {path.name}, got more: leave outputs out")
+    return path.read_text(encoding="utf-8-sig")
+
+
+def _progress(path: Path) -> dict[str, dict[str, Any]]:
+    """The well-formed entries of a progress file; none where there is no such file."""
+    try:
+        return {name: entry for name, entry in json.loads(_text(path)).items() if is_entry(entry)}
+    except UNREADABLE:
+        return {}
+
+
+def _strange(folder: str, names: list[str]) -> set[str]:
+    """What is not copied: links, devices, pipes."""
+    paths = [Path(folder, name) for name in names]
+    return {path.name for path in paths if path.is_symlink() or not (path.is_file() or path.is_dir())}

@@ -1,0 +1,244 @@
+"""The translator in a page, in a real browser: PyTorch's numbers and translations, from a folder, for every reader."""
+
+import re
+import shutil
+import sys
+import unicodedata
+from base64 import b64decode
+from importlib import import_module
+
+import generated
+import numpy as np
+import pytest
+import torch
+from axe_playwright_python.sync_playwright import Axe
+from browser import launch
+
+from course_lib.batching import make_batch
+from course_lib.stored import model
+from course_lib.tokens import EOS, PAD
+from tools.environment import ROOT
+
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+page_translator = import_module("page_translator")
+
+# The same sums, here in double precision and there in single precision: 6.7e-6 apart at most where it was measured.
+LOGITS = 5e-5
+SAME = 0.99  # of the translations
+PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8"><title>Page</title>
+<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="../_static/course.css">
+<style>html {{ --pst-color-background: #fff }} html[data-theme=dark] {{ --pst-color-background: #14181e }}
+body {{ background: var(--pst-color-background); color: var(--pst-color-text-base); margin: 1rem }}</style>
+<script>DOCUMENTATION_OPTIONS = {{}}</script><script src="../_static/course.js"></script>
+<main class="bd-article"><h1>Page</h1>{card}</main></html>"""
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return model("translator")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with launch() as chromium:
+        yield chromium
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The card on a page of its own, beside the files that a book has."""
+    folder = tmp_path_factory.mktemp("book")
+    shutil.copytree(ROOT / "book" / "_static", folder / "_static")
+    (folder / "book").mkdir()
+    page_translator.write_weights(_App(folder), None)
+    for docname in page_translator.CARDS:
+        page = folder / "book" / f"{docname.partition('/')[2]}.html"
+        page.write_text(PAGE.format(card=page_translator.card(docname)), encoding="utf-8")
+    return folder
+
+
+class _App:
+    """What the extension asks of Sphinx at the end."""
+
+    builder = type("Builder", (), {"format": "html"})
+
+    def __init__(self, outdir):
+        self.outdir = outdir
+
+
+@pytest.fixture
+def visit(browser, folder):
+    """Opens the card of a page; nothing may go wrong there, and nothing be asked of another host."""
+    trouble, contexts = [], []
+
+    def new(name: str = "index", **settings):
+        contexts.append(browser.new_context(**settings))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("request", lambda request: request.url.startswith("file:") or trouble.append(request.url))
+        page.goto((folder / "book" / f"{name}.html").as_uri())
+        return page
+
+    yield new
+    for context in contexts:
+        context.close()
+    assert trouble == []
+
+
+def opened(page):
+    page.get_by_role("button", name=re.compile("Open the translator")).click()
+    page.get_by_label("A Korean sentence").wait_for()
+    return page
+
+
+TRY = "() => { globalThis.tried = new CourseTranslator(courseTranslatorWeights); }"
+WRITE = """sources => {
+    const { tried } = globalThis;
+    const found = sources.map(text => [...tried.write(tried.read(tried.encode(text)))]);
+    const numbers = new Float32Array(found.flat().length * found[0][0].logits.length);
+    found.flat().forEach(({ logits }, i) => numbers.set(logits, i * logits.length));
+    const bytes = new Uint8Array(numbers.buffer), size = 30_000, parts = [];
+    for (let i = 0; i < bytes.length; i += size) parts.push(btoa(String.fromCharCode(...bytes.subarray(i, i + size))));
+    return [found.map(steps => steps.map(step => step.token)), parts.join("")];
+}"""
+
+
+@pytest.mark.parametrize("quarter", range(4))
+def test_logits_and_translations_are_those_of_pytorch(quarter, visit, translator):
+    """On every sentence of the test: the logits of each step, and what they lead to."""
+    sources = [pair.src_text for pair in generated.course()["test"]][quarter::4]
+    page = opened(visit())
+    page.evaluate(TRY)
+    written, numbers = page.evaluate(WRITE, sources)
+    logits = np.frombuffer(b64decode(numbers), np.float32).reshape(sum(map(len, written)), -1)
+    ids = translator.vocabulary.encode_batch(sources)
+    batch = make_batch([(src, tokens[:-1]) for src, tokens in zip(ids, written, strict=True)])
+    with torch.no_grad():
+        ours = translator.model(batch.src, batch.tgt_in)[batch.tgt_out != PAD].numpy()
+    apart = float(np.abs(ours - logits).max())
+    theirs = [[*found[0].tokens, EOS] for found in translator.search(sources, beam_size=1)]
+    same = sum(one == other for one, other in zip(written, theirs, strict=True))
+    print(f"logits {apart:.2g} apart at most, {same} of {len(sources)} translations the same")
+    assert apart <= LOGITS
+    assert same >= SAME * len(sources)
+
+
+BEAM = """sources => sources.map(text => {
+    const { tried } = globalThis;
+    let found;
+    for (found of tried.beam(tried.read(tried.encode(text)), 4));
+    return found.pool.map(({ tokens, logProb }) => [tokens, logProb]);
+})"""
+
+
+def test_a_beam_ends_with_the_hypotheses_of_the_course(visit, translator):
+    sources = [pair.src_text for pair in generated.course()["ambiguous"][:20]]
+    page = opened(visit())
+    page.evaluate(TRY)
+    for pool, theirs in zip(page.evaluate(BEAM, sources), translator.search(sources, beam_size=4), strict=True):
+        assert [tokens for tokens, _ in pool] == [[*found.tokens, EOS] for found in theirs]
+        assert [log_prob for _, log_prob in pool] == pytest.approx([found.log_prob for found in theirs], abs=1e-3)
+
+
+def translate(page, text: str) -> str:
+    """Type a sentence, press Enter; what is said then."""
+    page.get_by_label("A Korean sentence").fill(text)
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('.course-translator-said').ariaBusy !== 'true'")
+    return page.get_by_role("status").inner_text()
+
+
+def test_a_sentence_is_translated_in_a_second(visit, translator):
+    page = opened(visit(reduced_motion="reduce"))
+    assert page.evaluate("document.activeElement.id") == "course-translator-sentence"
+    said = translate(page, "  요리사가   사과들을 땄기 때문에 승우는 장갑을 꼈다 ")
+    assert re.fullmatch(r"Seungu wore gloves because a cook picked apples \d+ tokens in 0\.\d\d seconds .*", said)
+    whole = translate(page, "재윤은 잤다")
+    assert translate(page, unicodedata.normalize("NFD", "재윤은 잤다")).split(" 4 ")[0] == whole.split(" 4 ")[0]
+
+
+def test_the_map_shows_the_attention_of_the_model(visit, translator):
+    src, tgt = "재우는 집에서 책을 읽었다", ""
+    page = opened(visit(reduced_motion="reduce"))
+    tgt = translate(page, src).partition(" 1")[0].split(" 8")[0].split(" 9")[0]
+    words = translator.attention(src, tgt)  # (heads, words, words), over the tokens of a word
+    tokens = translator.vocabulary.encode(tgt)
+    first = translator.vocabulary.word_index(tokens).index
+    rows = page.locator("tbody tr")
+    assert rows.count() == len(tokens) + 1
+    assert page.locator("thead th").all_inner_texts()[1:] == [*src.split(), "end"]
+    for choice, weights in (("mean of all", words.mean(dim=0)), ("3", words[3])):
+        page.get_by_label("Head").select_option(choice)
+        for number in range(len(tgt.split())):
+            if translator.vocabulary.word_index(tokens).count(number) == 1:
+                cells = rows.nth(first(number)).locator("td").all_inner_texts()[1:-1]
+                shown = torch.tensor([float(cell or 0) for cell in cells]) / 100
+                assert (shown - weights[number]).abs().max() <= 0.0101
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "Expected a Korean sentence, got nothing: type one, or choose an example."),
+        ("재윤은 slept", "Expected Korean letters and spaces, got “s”: leave it out, or write it in Korean letters."),
+        ("재윤은 뷁", "Expected letters that its training showed where they stand, got “뷁”: write another word."),
+        ("재윤은 잤다 " * 14, "Expected at most 40 tokens, got 56: write a shorter sentence."),
+    ],
+    ids=["nothing", "English", "unknown letter", "long"],
+)
+def test_what_it_cannot_read_is_refused_in_a_sentence(text, words, visit):
+    page = opened(visit(reduced_motion="reduce"))
+    translate(page, "재윤은 잤다")
+    assert translate(page, text) == words
+    assert page.get_by_label("A Korean sentence").get_attribute("aria-invalid") == "true"
+    assert not page.locator("table").is_visible()
+    assert translate(page, "재윤은 잤다").startswith("Jaeyun slept")
+
+
+@pytest.mark.parametrize("docname", page_translator.CARDS)
+def test_examples_are_not_of_the_training_and_what_is_said_of_them_holds(docname, translator):
+    corpus = generated.course()
+    examples = page_translator.CARDS[docname][2]
+    held_out = {pair.src_text: pair for split in corpus.splits if split != "train" for pair in corpus[split]}
+    assert set(examples) <= held_out.keys()
+    greedy, beam = (translator.translate(examples, beam_size=size) for size in (1, 4))
+    if docname == "book/index":
+        assert "quote in quote" in held_out[examples[-1]].tags
+        assert [text == held_out[src].tgt_text for src, text in zip(examples, greedy, strict=True)] == [True] * 3 + [
+            False
+        ]
+    elif "15" in docname:
+        assert (greedy[0], beam[0]) == ("Seohyeon sold tea", "Seohyeon sold a car")
+    elif "17" in docname:
+        assert "three clauses" in held_out[examples[-1]].tags
+
+
+def test_examples_and_the_beam_work_by_keyboard_and_without_barrier(visit):
+    page = opened(visit("15_beam_search", reduced_motion="reduce", viewport={"width": 390, "height": 844}))
+    page.get_by_role("button", name="서현은 차를 팔았다").focus()
+    page.keyboard.press("Enter")
+    page.get_by_text("Seohyeon sold tea").wait_for()
+    page.get_by_label("Search").select_option("beam of 4")
+    page.locator("li").first.get_by_text("Seohyeon sold a car").wait_for()
+    assert page.locator("li").count() == 4
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for theme in ("light", "dark"):
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+        assert Axe().run(page, options={"preload": False}).response["violations"] == []  # it would ask for files
+
+
+def test_without_javascript_or_its_files_a_sentence_says_so(visit, folder, browser, tmp_path):
+    page = visit(java_script_enabled=False)
+    assert page.get_by_text("With JavaScript, you could type a Korean sentence here").is_visible()
+    assert page.get_by_role("button").count() == 0
+    shutil.copytree(folder, tmp_path / "torn")
+    (tmp_path / "torn" / "_static" / "translator" / "weights.js").unlink()
+    page = browser.new_page()
+    page.goto((tmp_path / "torn" / "book" / "index.html").as_uri())
+    button = page.get_by_role("button", name=re.compile("Open the translator"))
+    button.click()
+    page.get_by_role("alert").wait_for()
+    assert page.get_by_role("alert").inner_text().endswith("got no weights.js: build the book anew.")
+    assert button.is_enabled()
+    page.close()

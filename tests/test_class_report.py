@@ -1,0 +1,240 @@
+"""The report on a class: whatever a student hands in, all have a row, the verdicts are found anew, nothing leaves."""
+
+import csv
+import json
+import os
+import socket
+
+import pytest
+
+from course_practice import report
+from course_practice.__main__ import main
+from course_practice.report import Limits, Row, Student, confined, judged, worker
+from course_practice.report.page import page, table
+
+FIRST = "import os, socket, subprocess, sys, time\nimport torch\nfrom course_practice import check"
+RIGHT = "def my_mask(n):\n    return torch.ones(n, n).tril().bool()\n\ncheck('masks.causal', my_mask)"
+WRONG = RIGHT.replace("tril()", "tril(-1)")
+PADDING = "my_padding = lambda ids, pad_id=0: (ids != pad_id)[:, None, None, :]\ncheck('masks.padding', my_padding)"
+OPEN = "def my_softmax(scores, mask=None):\n    ...\n\ncheck('masks.softmax', my_softmax)"
+BETWEEN = "scale = torch.ones(1)\ndef my_target(ids):\n    scale.sum()\n    ...\n\ncheck('masks.target', my_target)"
+FORKS = (
+    "for _ in range(200):\n    if os.fork() == 0:\n        os.setsid()\n        time.sleep(300)\n        os._exit(0)"
+)
+IN_THE_JUDGE = "    if 'IPython' not in sys.modules:\n        os._exit(0)\n"
+PATCHES = """
+import course_practice.engine.answers, course_practice.engine.compare
+course_practice.engine.answers.difference = course_practice.engine.compare.difference = lambda *given: None
+check('masks.padding', lambda ids, pad_id=0: (ids == pad_id)[:, None, None, :])
+"""
+
+
+def notebook(path, *cells):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    written = [{"cell_type": "code", "source": source.splitlines(keepends=True)} for source in (FIRST, *cells)]
+    path.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": "# Masks"}, *written]}))
+
+
+def outward(outside, port):
+    """Cells that write, reach out, and delete outside of the folder; and one that wants 50 GB."""
+    return [
+        f"open({str(outside / 'new')!r}, 'w')",
+        f"subprocess.run(['touch', {str(outside / 'touched')!r}], check=True)",
+        f"os.remove({str(outside / 'stays')!r})",
+        f"socket.create_connection(('127.0.0.1', {port}), 2)",
+        "memory = torch.ones(50 * 2**30 // 4)",
+        "open('here', 'w').write('inside'); assert open('here').read() == 'inside'",
+    ]
+
+
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("outside")
+    (folder / "stays").write_text("as it was")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server():
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        yield listening
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory, outside, server):
+    """The rows of a class, by student and exercise, and the page."""
+    if not confined.has_namespaces():
+        pytest.skip("this system gives users no namespaces")
+    folder = tmp_path_factory.mktemp("class")
+    notebook(folder / "anna.ipynb", WRONG, RIGHT, PADDING, OPEN, BETWEEN)
+    notebook(folder / "loop.ipynb", RIGHT, "while True:\n    time.sleep(0.01)", PADDING)
+    notebook(folder / "forks.ipynb", RIGHT, FORKS, PADDING)
+    notebook(folder / "outward.ipynb", *outward(outside, server.getsockname()[1]), RIGHT)
+    notebook(folder / "crash.ipynb", RIGHT, "import ctypes\nctypes.string_at(0)", PADDING)
+    fake = "check = lambda *given: print('passed')\n"
+    notebook(
+        folder / "tampers.ipynb", PATCHES, fake + WRONG, OPEN.replace("    ...", IN_THE_JUDGE + "    return scores")
+    )
+    notebook(folder / "team" / "one.ipynb", WRONG, "check('masks.none', 1)")
+    notebook(
+        folder / "team" / "two.ipynb",
+        RIGHT,
+        "from course_lib.masks import padding_mask as p\ncheck('masks.padding', p)",
+    )
+    entry = {"attempts": 5, "passed": True, "passed_at_attempt": 4, "diagnoses": {"upside-down": 3}}
+    (folder / "team" / "progress.json").write_text(json.dumps({"masks.causal": entry, "masks.padding": "odd"}))
+    (folder / "broken.ipynb").write_text("{")
+    (folder / "=1+1").mkdir()
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    output = tmp_path_factory.mktemp("output")
+    assert main(["report", str(folder), "--output", str(output), "--seconds", "40", "--jobs", "2"]) == 0
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    rows = csv.DictReader((output / "table.csv").read_text(encoding="utf-8-sig").splitlines())
+    return {(row["student"], row["exercise"]): row for row in rows}, (output / "index.html").read_text()
+
+
+def verdicts(found, student):
+    return {name: row["verdict"] for (who, name), row in found[0].items() if who == student and name}
+
+
+def test_a_normal_notebook(found):
+    still_open = {"masks.softmax": "open", "masks.target": "open"}
+    assert verdicts(found, "anna") == {"masks.causal": "solved", "masks.padding": "solved", **still_open}
+    row = found[0]["anna", "masks.causal"]
+    assert (row["tries"], row["mistakes"], row["note"]) == ("2", "excludes-self×1", "")
+
+
+@pytest.mark.parametrize(
+    ("student", "words"),
+    [
+        ("loop", "stopped after 40 seconds"),
+        ("forks", "stopped at more than 64 processes"),
+        ("crash", "ended with SIGSEGV"),
+    ],
+)
+def test_what_a_notebook_does_to_itself_is_told_and_what_was_before_counts(student, words, found):
+    trouble = found[0][student, ""]["note"]
+    if student != "forks" or "BlockingIOError" not in trouble:  # the system's own limit, where it counts
+        assert words in trouble
+        assert verdicts(found, student) == {"masks.causal": "solved", "masks.padding": "not reached"}
+
+
+def test_nothing_outside_changes_and_nothing_is_reached(found, outside, server):
+    with pytest.raises(BlockingIOError):  # nobody has called
+        server.accept()
+    assert {path.name: path.read_text() for path in outside.iterdir()} == {"stays": "as it was"}
+    trouble = found[0]["outward", ""]["note"]
+    for cell in (2, 3, 4, 5, 6):
+        assert f"cell {cell} (" in trouble
+    assert "cell 7" not in trouble
+    assert verdicts(found, "outward") == {"masks.causal": "solved"}
+
+
+def test_a_tampered_check_gains_nothing(found):
+    judged_anew = "the notebook says passed; judged anew, it does not pass"
+    assert verdicts(found, "tampers") == {
+        "masks.padding": "look at it",
+        "masks.causal": "wrong",
+        "masks.softmax": "wrong",
+    }
+    assert found[0]["tampers", "masks.padding"]["note"] == judged_anew
+    assert found[0]["tampers", "masks.causal"]["note"] == "a `check` of its own"
+    assert "the process ended" in found[0]["tampers", "masks.softmax"]["note"]
+
+
+def test_a_folder_of_notebooks_is_one_student_and_tries_come_from_home(found):
+    assert verdicts(found, "team") == {"masks.causal": "solved", "masks.padding": "look at it"}
+    row = found[0]["team", "masks.causal"]
+    assert (row["tries"], row["mistakes"]) == ("4", "upside-down×3")
+    assert "the library's own code" in found[0]["team", "masks.padding"]["note"]
+
+
+def test_what_is_no_notebook_has_a_row_and_no_name_is_a_formula(found):
+    assert "could not be read" in found[0]["broken", ""]["note"]
+    assert found[0]["'=1+1", ""]["note"] == "no notebook"
+    assert "no network" in found[1]
+
+
+def test_without_namespaces_a_hook_refuses(outside, server, tmp_path, monkeypatch):
+    monkeypatch.setattr(confined, "has_namespaces", lambda: False)
+    cells = [*outward(outside, server.getsockname()[1]), "os.fork()", f"os.rename('here', {str(outside / 'away')!r})"]
+    notebook(tmp_path / "a.ipynb", *cells, RIGHT)
+    student = judged("a", tmp_path / "a.ipynb", Limits(120))
+    with pytest.raises(BlockingIOError):
+        server.accept()
+    assert {path.name: path.read_text() for path in outside.iterdir()} == {"stays": "as it was"}
+    refused = [f"cell {cell} (PermissionError)" for cell in (2, 3, 4, 5, 8, 9)]
+    assert all(words in student.trouble[0] for words in refused), student.trouble
+    assert student.rows["masks.causal"].verdict == "solved"
+
+
+@pytest.mark.parametrize(
+    ("event", "args", "allowed"),
+    [
+        ("open", ("inside/file", "w", os.O_WRONLY), True),
+        ("open", ("/etc/hosts", "r", os.O_RDONLY), True),
+        ("open", ("../file", "w", os.O_WRONLY | os.O_CREAT), False),
+        ("open", (os.devnull, "w", os.O_WRONLY), True),
+        ("open", (3, "w", os.O_WRONLY), True),
+        ("os.rename", ("inside", "/elsewhere", -1, -1), False),
+        ("os.scandir", ("/",), True),
+        ("subprocess.Popen", ("ls", [], None, None), False),
+        ("socket.gethostname", (), True),
+        ("socket.connect", (None, ("127.0.0.1", 80)), False),
+    ],
+)
+def test_what_the_hook_refuses(event, args, allowed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    try:
+        confined.refuse(str(tmp_path.resolve()), event, args)
+    except PermissionError:
+        assert not allowed
+    else:
+        assert allowed
+
+
+def test_checks_are_found_wherever_a_cell_makes_them():
+    source = (
+        "%time 1\nif True:\n    course_practice.check('masks.causal', partial(f, 2))\nchecked('a', f)\ncheck(name, f)"
+    )
+    assert [name for name, _ in worker.checks_of(source)] == ["masks.causal"]
+    assert list(worker.checks_of("check('masks.causal', ")) == []
+
+
+def test_an_answer_that_says_what_no_worker_says_stops_no_other(tmp_path, monkeypatch):
+    notebook(tmp_path / "a.ipynb", RIGHT)
+    for said in ("[]\n", "nonsense\n", '{"exercise": []}\n', '{"cell": 1, "error"'):
+        monkeypatch.setattr(report, "run", lambda *given, said=said: (said, ""))
+        assert judged("a", tmp_path / "a.ipynb", Limits()).name == "a"
+
+
+def test_the_page_says_which_exercises_are_hard_and_escapes_what_students_write():
+    made = report.Counter({"<b>": 1})
+    students = [
+        Student(f"<{n}>", {"a.b": Row("a.b", verdict, 3, made)})
+        for n, verdict in enumerate(["wrong", "solved", "wrong"])
+    ]
+    text = page(students, "Class", "limits")
+    assert "<td>a.b</td><td>1 of 3</td><td>3</td><td>hard</td>" in text
+    assert "<td>a.b</td><td>&lt;b&gt;</td><td>3</td>" in text
+    assert "<b>" not in text
+    assert table(students).splitlines()[1] == "<0>,a.b,wrong,3,<b>×1,"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["{folder}"], "expected notebooks or folders of students"),
+        (["{folder}/none"], "No such file or directory"),
+        (["{full}", "--output", "{full}/report"], "expected an output outside of"),
+    ],
+)
+def test_folders_that_cannot_be_used_are_refused_in_one_line(arguments, words, tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    notebook(tmp_path / "full" / "a.ipynb")
+    names = {"folder": tmp_path / "empty", "full": tmp_path / "full"}
+    assert main(["report", *(text.format(**names) for text in arguments)]) == 1
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
