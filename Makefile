@@ -6,6 +6,7 @@ URL       ?=
 WORKS     ?=
 STAGES    ?=
 SINCE     ?=
+FRESH     ?=
 
 VENV  := .venv
 READY := $(VENV)/.ready
@@ -23,8 +24,8 @@ book: $(READY)  ## build the book from the stored outputs, and print where it is
 test: $(READY)  ## everything a change must pass (STAGES="lint gates unit exercises notebooks book browser": only these)
 	@$(RUN) -m tools.stages $(addprefix --only ,$(STAGES)) $(addprefix --since ,$(SINCE))
 
-lab: $(READY)  ## open the chapters in JupyterLab
-	@$(RUN) -m jupyterlab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/chapters
+lab: $(READY)  ## open your own copies of the chapters in JupyterLab (FRESH=05_masks: a new one beside the old)
+	@$(RUN) -m tools.lab $(if $(FRESH),--fresh "$(FRESH)")
 
 notebooks: $(READY)  ## re-run chapters and store their outputs (NOTEBOOKS=chapters/05_masks.ipynb: only that one)
 	@$(RUN) -m tools.notebooks $(NOTEBOOKS)

@@ -38,7 +38,7 @@ FOLD = "<details><summary>{summary}</summary>"
 
 # The tags that fold, and what JupyterLab and VS Code call the same thing. The set-up cell the book leaves out.
 HIDE_INPUT, HIDE_OUTPUT, SET_UP_TAG = "hide-input", "hide-output", "remove-cell"
-FOLDED_IN_JUPYTER = {HIDE_INPUT: "source_hidden", HIDE_OUTPUT: "outputs_hidden"}
+FOLDED_IN_JUPYTER = {HIDE_INPUT: "source_hidden", HIDE_OUTPUT: "outputs_hidden", SET_UP_TAG: "source_hidden"}
 
 SET_UP = """\
 import importlib.util
