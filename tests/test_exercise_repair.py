@@ -677,18 +677,47 @@ SHARES = """
 
 
 def test_the_same_answer_gets_the_same_message_on_a_busy_machine(toy, notebook, monkeypatch):
-    """A clock on the wall that runs four times as fast is a machine on which others work."""
+    """On a machine on which others work a clock on the wall runs faster, and on a slow one the processor's, too."""
     answer = notebook("""
         def answer(x, t):
             rows = x.view(1, -1).sum() * x
             return rows.log() / t.exp(dim=3)
     """)
     idle = str(check_exercise(toy("tempered"), answer))
-    monkeypatch.setattr(clock, "monotonic", lambda: 4 * time.monotonic())
+    monkeypatch.setattr(clock, "monotonic", lambda: 10 * time.monotonic())
+    monkeypatch.setattr(clock, "process_time", lambda: 10 * time.process_time())
     assert str(check_exercise(toy("tempered"), answer)) == idle
     located = check_exercise(toy("shares"), notebook(SHARES))
     monkeypatch.undo()
     assert str(located) == str(check_exercise(toy("shares"), notebook(SHARES)))
+
+
+def test_what_a_notebook_calls_by_the_name_of_a_variable_makes_no_difference(toy, notebook):
+    """`_` is the last cell's result there, and `total` may be a model."""
+    code = """
+        def answer(n):
+            total = 0
+            for _ in range(1, n):
+                total = total + _ * _
+            return total
+    """
+    first = check_exercise(toy("squares"), notebook(code))
+    assert first.lines == (3,)
+    vars(notebook.module).update(_=first, total=nn.Linear(2, 2), exps=open)
+    assert str(check_exercise(toy("squares"), notebook(code))) == str(first)
+
+
+def test_what_was_checked_before_makes_no_difference(notebook):
+    """A name of a cell above is a helper's, or a twin of the library's; and mistakes are run once in a process."""
+    asked = [answer for answer in ANSWERS if answer.exercise in ("bpe.merge", "bpe.train") and answer.kind == "Wrong"]
+    asked = random.Random(1).sample(asked, k=4)
+
+    def told(answer):
+        notebook(answer.given or "def nothing():\n    pass")
+        return str(check_exercise(without_mistakes(answer.exercise), notebook(answer.code)))
+
+    there = [told(answer) for answer in asked]
+    assert [told(answer) for answer in reversed(asked)] == there[::-1]
 
 
 def test_no_budget_no_search(toy, notebook):

@@ -17,6 +17,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from course_practice.engine.rounds import COUNTER, counted
+
 _NUMBERS = itertools.count(1)
 _EVERYWHERE = {"math": math, "torch": torch, "nn": nn, "F": F}  # what any answer may use
 
@@ -149,6 +151,9 @@ def _defined(text: str, namespace: dict[str, Any]) -> Callable:
     """What the last definition of a text defines. Its lines can be looked up, as those of a file can."""
     file = f"<mistake {next(_NUMBERS)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    exec(compile(text, file, "exec"), namespace)
-    last = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef)][-1]
+    tree = ast.parse(text)
+    namespace.update(COUNTER)
+    with counted([tree]):
+        exec(compile(tree, file, "exec"), namespace)
+    last = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)][-1]
     return namespace[last.name]

@@ -37,12 +37,15 @@ class OutOfTime(BaseException):
 class Limit:
     """Seconds that some calls have together. The processor's count, so that a busy machine changes nothing.
 
+    `rounds` are those of all loops that are counted (see `rounds.py`): the seconds are for what is not.
+
     >>> limit = Limit(10.0)
     >>> limit.is_over, limit.left > 9
     (False, True)
     """
 
-    def __init__(self, seconds: float):
+    def __init__(self, seconds: float, rounds: float = float("inf")):
+        self.rounds, self.went_round = rounds, 0
         self.seconds, self._wall, self._processor = seconds, monotonic(), process_time()
 
     @property
@@ -57,6 +60,14 @@ class Limit:
     def is_over(self) -> bool:
         """Is the time over?"""
         return self.left < 0
+
+
+def next_round() -> None:
+    """Count a round of a loop, and raise OutOfTime when it is one too many."""
+    for limit in getattr(getattr(_here, "watched", None), "limits", ())[-1:]:
+        limit.went_round += 1
+        if limit.went_round > limit.rounds:
+            raise OutOfTime
 
 
 def in_time(limit: Limit, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -95,10 +95,11 @@ def _is_empty(node: ast.stmt) -> bool:
 def same_code(a: Any, b: Any) -> bool:
     """Two definitions with the same parameters and the same body; names, annotations and docstrings aside."""
     trees = [tree_of(obj) for obj in (a, b)]
-    return None not in trees and _bare(trees[0]) == _bare(trees[1])
+    return None not in trees and bare(trees[0]) == bare(trees[1])
 
 
-def _bare(tree: ast.AST) -> str:
+def bare(tree: ast.AST) -> str:
+    """What a definition does, as text; the tree is changed."""
     for node in ast.walk(tree):
         for name in ("returns", "annotation"):
             if hasattr(node, name):
@@ -152,7 +153,12 @@ def _line_that_makes(name: str, value: Any, home: str) -> str | None:
 
 def _free_names(source: str) -> set[str]:
     """The names that code takes from the place it stands in."""
-    codes, found = [compile(source, "<source>", "exec", dont_inherit=True)], set()
+    return free_names(compile(source, "<source>", "exec", dont_inherit=True))
+
+
+def free_names(code: CodeType) -> set[str]:
+    """The names that compiled code takes from the place it stands in."""
+    codes, found = [code], set()
     for code in codes:  # it grows by the functions inside
         codes += [part for part in code.co_consts if isinstance(part, CodeType)]
         found |= {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}

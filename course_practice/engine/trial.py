@@ -1,5 +1,6 @@
 """What came out of all cases of an exercise, and what there is to say about it."""
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -27,7 +28,7 @@ from course_practice.engine.source import file_of
 from course_practice.repair import Budget, Repair, nearest_repair
 
 TIME_LIMIT = 10.0
-TOGETHER = 0.5  # of two mistakes at once, which may make a loop that never ends
+ROUNDS = 20_000  # of all loops, in a case, of two mistakes at once, which may make one that never ends
 _ANSWERS: dict[tuple, Outcome] = {}
 _NEW_TENSOR = "Work on a copy (`.clone()`), or make a new tensor where you write into the given one."
 _NEW_LIST = (
@@ -74,9 +75,8 @@ class Trial:
         """What is wrong with the answer, and that an input changes, where it does besides."""
         mistake = self._known()
         result = self._named(mistake) if mistake else self._not_known()
-        limit = Limit(TIME_LIMIT)
         changed = [n for n, outcome in enumerate(self.outcomes) if outcome.changed and outcome.error is None]
-        if not changed or (mistake and any(self._answer_of(mistake, n, limit).changed for n in changed)):
+        if not changed or (mistake and any(self._answer_of(mistake, n).changed for n in changed)):
             return result
         also = f"Besides, your code changes its input {self._changed(changed[0])} in place: work on a copy."
         return replace(result, message=f"{result.message} {also}")
@@ -114,14 +114,14 @@ class Trial:
             if all(outcome.error is not None for outcome in self.outcomes):
                 return None  # an error tells of one mistake at most
             several = at_once(self.exercise.mistakes, most=3 if self.exercise.starter else 2)
-            return next((mistake for mistake in several if self.is_like(mistake, TOGETHER)), None)
+            return next((mistake for mistake in several if self.is_like(mistake, ROUNDS)), None)
 
     def _with_answers(self) -> tuple[tuple[Mistake, list[Outcome]], ...]:
         """The known mistakes whose answers are numbers enough to be told apart, with these answers."""
-        limit, numbers, found = Limit(TIME_LIMIT), range(len(self.cases)), []
+        numbers, found = range(len(self.cases)), []
         with sealed(), alarm_ready():
             for mistake in self.exercise.mistakes:
-                answers = [self._answer_of(mistake, number, limit) for number in numbers]
+                answers = [self._answer_of(mistake, number) for number in numbers]
                 values = [as_tensor(o.value[0] if isinstance(o.value, tuple) else o.value) for o in answers]
                 few = any(value is None or value.dtype == torch.bool for value in values)
                 if not few and all(outcome.error is None for outcome in answers):
@@ -137,19 +137,22 @@ class Trial:
         quotes = tuple((f"Line {line}", text) for line, text in lines.items())
         return replace(result, lines=tuple(lines), details=quotes, hints=(*result.hints, *([hint] if hint else [])))
 
-    def is_like(self, mistake: Mistake, seconds: float = TIME_LIMIT) -> bool:
+    def is_like(self, mistake: Mistake, rounds: float = math.inf) -> bool:
         """Does the learner's object do on every case what this wrong implementation does? Wrong cases tell at once."""
-        limit = Limit(seconds)
         numbers = [*self.differences, *(n for n in range(len(self.cases)) if n not in self.differences)]
-        theirs = (self._answer_of(mistake, n, limit) for n in numbers)
+        theirs = (self._answer_of(mistake, n, rounds) for n in numbers)
         return all(same_outcome(self.exercise, a, self.outcomes[n]) for a, n in zip(theirs, numbers, strict=True))
 
-    def _answer_of(self, mistake: Mistake, number: int, limit: Limit) -> Outcome:
+    def _answer_of(self, mistake: Mistake, number: int, rounds: float = math.inf) -> Outcome:
         """What a known mistake answers to a case; it runs once, since the cases are the same at every check."""
         key = (self.exercise.cases, self.exercise.call, mistake.implementation, number)
-        if key not in _ANSWERS:
-            _ANSWERS[key] = run(self.exercise, mistake.implementation, self.cases[number], limit)
-        return _ANSWERS[key]
+        if key in _ANSWERS:
+            return _ANSWERS[key]
+        limit = Limit(TIME_LIMIT, rounds)
+        outcome = run(self.exercise, mistake.implementation, self.cases[number], limit)
+        if not outcome.out_of_time or limit.went_round > limit.rounds:  # seconds depend on the machine
+            _ANSWERS[key] = outcome
+        return outcome
 
     def is_random(self, number: int) -> bool:
         """Does the answer to a case depend on the state of the random numbers, and on nothing else?"""

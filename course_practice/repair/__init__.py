@@ -51,8 +51,6 @@ from course_practice.repair.variants import Budget, Variants
 
 __all__ = ["Budget", "Repair", "nearest_repair"]
 
-MORE_WORK, MORE_SECONDS = 250, 0.3  # for looking how far a single change leads
-
 
 @dataclass(frozen=True)
 class Repair:
@@ -160,7 +158,6 @@ def nearest_repair(
         return Repair(edits, tuple(code.parts), len(cases), len(cases), beside)
     if _says_the_cure(search.error):
         return None
-    variants.budget, variants.time = Budget(variants.spent + MORE_WORK), Limit(MORE_SECONDS)
     edit, right = search.half()
     now = len(cases) - len(wrong)
     enough = edit is not None and right >= len(cases) / 2 and right - now >= len(wrong) / 2

@@ -2,13 +2,18 @@
 
 import ast
 import copy
+import functools
 import inspect
+import re
 import sys
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType, ModuleType
+from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
-from course_practice.engine.source import first_line, same_code, source_of, tree_of
+import course_lib
+from course_practice.engine.rounds import COUNTER, counted
+from course_practice.engine.source import bare, first_line, free_names, source_of, tree_of
 from course_practice.repair.safety import is_fixed, is_safe
 
 LINES = 60  # a longer text takes too long to search
@@ -61,13 +66,14 @@ class Code:
     def compiled(self) -> CodeType | None:
         """The trees as they are now, ready to run; None where they are no Python."""
         try:
-            return compile(ast.Module([part.tree for part in self.parts], []), VARIANT, "exec")
+            with counted(part.tree for part in self.parts):
+                return compile(ast.Module([part.tree for part in self.parts], []), VARIANT, "exec")
         except (SyntaxError, ValueError, TypeError, RecursionError):
             return None
 
     def built(self, code: CodeType, **extra: Any) -> Any:
         """The object that compiled code defines, in a copy of the learner's own names."""
-        scope = {**self.scope, **extra}
+        scope = {**self.scope, **COUNTER, **extra}
         scope.update({name: copy.deepcopy(self.scope[name]) for name in self.mutable})
         exec(code, scope)
         return scope[self.name]
@@ -83,10 +89,13 @@ def code_of(obj: Any) -> Code | None:
     parts = [*_helpers(part, scope, obj.__module__), part]
     if sum(len(part.lines) for part in parts) > LINES:
         parts = [part]
+    from_outside = set().union(*(_from_outside(part.tree) for part in parts))
+    used = {name for part in parts for name in _names(part.tree)}
+    for name in (used - from_outside) & scope.keys():
+        del scope[name]  # only a variable has it: what the notebook calls by this name, `_` of the last cell, is other
     if len(part.lines) > LINES or not is_safe([part.tree for part in parts], scope):
         return None
-    used = {node.id for part in parts for node in ast.walk(part.tree) if isinstance(node, ast.Name)}
-    mutable = [name for name in used & scope.keys() if not is_fixed(scope[name])]
+    mutable = sorted(name for name in from_outside & scope.keys() if not is_fixed(scope[name]))
     code = Code(parts, scope, mutable)
     try:
         copy.deepcopy([scope[name] for name in mutable])
@@ -136,12 +145,13 @@ def _helpers(part: Part, scope: dict[str, Any], home: str) -> list[Part]:
     found: dict[str, Part] = {}
 
     def collect(tree: ast.AST) -> None:
-        for name in dict.fromkeys(node.id for node in ast.walk(tree) if isinstance(node, ast.Name)):
+        outside = _from_outside(tree)
+        for name in filter(outside.__contains__, _names(tree)):
             obj = scope.get(name)
             if name in found or name == part.tree.name or not isinstance(obj, FunctionType | type):
                 continue
             own = obj.__module__ == home and obj.__name__ == name and not getattr(obj, "__closure__", None)
-            if own and not _from_the_course(obj) and (helper := _part(obj)):
+            if own and (helper := _part(obj)) and not _is_of_the_course(obj):
                 found[name] = helper
                 collect(helper.tree)
 
@@ -149,11 +159,30 @@ def _helpers(part: Part, scope: dict[str, Any], home: str) -> list[Part]:
     return list(reversed(found.values()))
 
 
-def _from_the_course(obj: Any) -> bool:
-    """Is this a definition that a chapter shows and the library has too? Nobody's mistake lies there."""
-    twins = [
-        getattr(module, obj.__name__, None)
-        for name, module in list(sys.modules.items())
-        if name.startswith("course_lib.") and isinstance(module, ModuleType)
-    ]
-    return any(twin is not None and twin is not obj and same_code(obj, twin) for twin in twins)
+def _from_outside(tree: ast.AST) -> set[str]:
+    """The names that a definition takes from the place it stands in: none of its variables."""
+    try:
+        return free_names(compile(ast.Module([tree], []), VARIANT, "exec"))
+    except SyntaxError:  # `nonlocal`, for one, without the function around it
+        return set(_names(tree))
+
+
+def _names(tree: ast.AST) -> list[str]:
+    return list(dict.fromkeys(node.id for node in ast.walk(tree) if isinstance(node, ast.Name)))
+
+
+def _is_of_the_course(obj: Any) -> bool:
+    """Is this a definition that a chapter shows and the library has too, loaded or not? Nobody's mistake lies there."""
+    return bare(tree_of(obj)) in _in_the_course(obj.__name__)
+
+
+@functools.cache
+def _in_the_course(name: str) -> list[str]:
+    begin = re.compile(rf"^(def|class) {name}\b", re.MULTILINE)
+    files = [ast.parse(text).body for text in _texts_of_the_course() if begin.search(text)]
+    return [bare(node) for body in files for node in body if getattr(node, "name", "") == name]
+
+
+@functools.cache
+def _texts_of_the_course() -> list[str]:
+    return [file.read_text(encoding="utf-8") for file in Path(course_lib.__file__).parent.rglob("*.py")]

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from course_practice.engine.compare import as_tensor
+from course_practice.engine.rounds import COUNTER, counted
 from course_practice.repair.code import VARIANT
 
 _RECORDER = "_what_stood_here"
@@ -69,12 +70,13 @@ class Recording:
         self.steps = 0
         self.changed = changed
         copies, self.marked = with_recorder(trees)
-        self.code = compile(ast.Module(copies, []), VARIANT, "exec")
+        with counted(copies):
+            self.code = compile(ast.Module(copies, []), VARIANT, "exec")
 
     @property
     def names(self) -> dict[str, Callable]:
-        """The function that the code calls: it lets values pass."""
-        return {_RECORDER: self._note}
+        """The functions that the code calls: one that lets values pass, and one that counts rounds."""
+        return {_RECORDER: self._note, **COUNTER}
 
     def _note(self, number: int, value: Any) -> Any:
         node = self.marked[number]

@@ -3,7 +3,6 @@
 import ast
 import itertools
 import math
-import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -31,6 +30,7 @@ SHARES = (1.0, 1.0, 0.6)  # of the budget that is spent after trying the likely 
 SIMPLE = 3.5  # the cost of edits that say something by themselves, even when more is to be done
 LOOKED_AT = 4  # wrong cases whose values are compared with the reference's
 BUILT = 3  # times the work of a function: a class is built, and given its weights
+ROUNDS, MORE_ROUNDS = 200, 20  # a variant may go round so often, and so many times as often as the code as it is
 STEPS = 200  # expressions in a run: so many take half of the time of a usual run, and compiling takes the rest
 PREFERRED, ERROR_LINE, HELPER = -1.5, -0.8, 0.3  # what an edit costs more in such a line
 Known = tuple[Mistake, list[Outcome]]  # a mistake, and what it answers to each case
@@ -63,9 +63,11 @@ class Search:
         """The edits that make every case right, one or two of them; none where the budget knows of none."""
         with warnings.catch_warnings(), sealed(), alarm_ready():
             warnings.simplefilter("ignore")
-            begun, code = time.process_time(), self.variants.compiled()
+            code = self.variants.compiled()
             as_is = RIGHT if code is None else self.variants.rate(code, self.first)
-            self.variants.limit = max(0.03, 20 * (time.process_time() - begun))
+            for number in range(len(self.variants.cases) if as_is != RIGHT else 0):
+                self.variants.run(code, number)
+            self.variants.rounds = ROUNDS + MORE_ROUNDS * self.variants.went_round
             # Right: the mistake depends on something that is not in these trees.
             return () if as_is == RIGHT else self._search(as_is)
 

@@ -1,6 +1,7 @@
 """Running variants of a learner's code on the cases, fast: is this one right, or at least nearer?"""
 
 import copy
+import math
 from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
@@ -45,9 +46,11 @@ class Variants:
     time: Limit  # the last one
     seed: int | None = None  # where the answer depends on random numbers, that of a repair must not
     keeps_inputs: bool = False  # the answers are right, but an input changes
-    limit: float = 1.0  # seconds of the processor for one variant
+    limit: float = 1.0  # seconds of the processor for one variant, for what goes round in no loop
+    rounds: float = math.inf  # of the loops of one variant
     price: float = 1.0  # of one run
     spent: float = 0.0
+    went_round: int = 0  # most rounds of a variant until now
     outcome: Outcome | None = None  # the last one that was rated
     tried: set[CodeType] = field(default_factory=set)
     held: set[tuple[str, str]] = field(init=False)  # which names hold which others in the learner's own code
@@ -101,7 +104,9 @@ class Variants:
     def answer(self, call: Any, given: Case) -> Outcome:
         """What a function answers to a case, given copies of the inputs."""
         args, kwargs = _copied(given.args), dict(zip(given.kwargs, _copied(given.kwargs.values()), strict=True))
-        outcome = call_in_time(call, args, kwargs, Limit(self.limit))
+        limit = Limit(self.limit, self.rounds)
+        outcome = call_in_time(call, args, kwargs, limit)
+        self.went_round = max(self.went_round, limit.went_round)
         self.spent += LATE_RUNS if outcome.out_of_time else self.price
         if self.keeps_inputs and not same_value([*args, *kwargs.values()], [*given.args, *given.kwargs.values()]):
             outcome.changed = ("an input",)
