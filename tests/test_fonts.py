@@ -14,7 +14,7 @@ from matplotlib import font_manager
 from course_lib.corpus import Corpus, Sentence
 from course_lib.figures import attention_view, heatmap, lines, new_figure, show
 from course_lib.figures.style import FAMILIES, FONTS, KOREAN, register_fonts, text_width
-from tools import fonts, formula_font
+from tools import fonts, formula_font, text_fonts
 from tools.environment import ROOT
 
 LARGEST = 150_000  # bytes
@@ -68,6 +68,26 @@ def test_the_font_of_formulas_has_its_measures_its_license_and_its_own_name(tmp_
     font.save(tmp_path / "whole.ttf")
     again = formula_font.cut(TTFont(tmp_path / "whole.ttf", recalcTimestamp=False))
     assert again.getBestCmap() == font.getBestCmap()
+
+
+@pytest.mark.parametrize("name", text_fonts.FACES)
+def test_fonts_of_text_and_code_have_their_letters_their_license_and_their_own_name(tmp_path, name):
+    font = TTFont(fonts.PAGE_FONTS / f"{name}.woff", recalcTimestamp=False)
+    family = name.partition("-")[0]
+    assert set(map(ord, text_fonts.LETTERS)) <= set(font.getBestCmap())
+    assert font["name"].getDebugName(1) == family.replace("Course", "Course ")
+    assert not any("Source" in font["name"].getDebugName(number) for number in (1, 3, 4, 6)), (
+        "its maker keeps that name"
+    )
+    assert "Version 1.1" in (fonts.PAGE_FONTS / f"{family}-OFL.txt").read_text(encoding="utf-8")
+    font.flavor = None
+    font.save(tmp_path / "whole.ttf")
+    again = text_fonts.cut(TTFont(tmp_path / "whole.ttf", recalcTimestamp=False), name)
+    assert again.getBestCmap() == font.getBestCmap()
+
+
+def test_a_page_s_fonts_are_small_together():
+    assert sum(path.stat().st_size for path in fonts.PAGE_FONTS.glob("*.woff")) < 200_000
 
 
 def test_cutting_keeps_the_letters_asked_for(tmp_path):
