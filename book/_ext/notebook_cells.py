@@ -35,7 +35,7 @@ class FoldCells(SphinxPostTransform):
                 if which == "input" and which in mode and part.astext().startswith(ASKS):
                     cell.remove(part)
                 elif which and which in mode:
-                    cell.replace(part, [_html(_opening(word)), part, _html("</details>")])
+                    cell.replace(part, [_html(_opening(word, cell)), part, _html("</details>")])
             if mode:
                 cell["hide_mode"] = None
 
@@ -61,9 +61,11 @@ class FoldAsides(SphinxPostTransform):
                 section += [opening, title, *shown, closing, *evidence, _html("</details>")]
 
 
-def _opening(word: str) -> str:
+def _opening(word: str, cell: nodes.container) -> str:
     verbs = '<span class="course-closed">Show</span><span class="course-open">Hide</span>'
-    return f'<details class="course-fold course-fold-{word}"><summary>{verbs} the {word}</summary>'
+    which = cell.get("which") if word == "output" else ""  # where a prediction has several
+    what = f"{word}{which}" if which else f"the {word}"
+    return f'<details class="course-fold course-fold-{word}"><summary>{verbs} {what}</summary>'
 
 
 class WhereToSolve(SphinxPostTransform):

@@ -8,9 +8,11 @@ import json
 from pathlib import Path
 
 import yaml
+from docutils import nodes
 from page_map import exists, title_of
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
 SEVERITY = {
     "crash": "stops with an error",
@@ -82,6 +84,30 @@ def fill(app: Sphinx, docname: str, source: list[str]) -> None:
         source[0] = page(app.env, source[0])
 
 
+class FoldChapters(SphinxPostTransform):
+    """One fold a chapter, its heading with the number of its rows, each of which carries its kind for the filter."""
+
+    default_priority = 198
+    formats = ("html",)
+
+    def run(self, **kwargs: object) -> None:
+        if self.env.docname != "book/pitfalls":
+            return
+        kinds = {f"{words.capitalize()}.": kind for kind, words in SEVERITY.items()}
+        page = next(self.document.findall(nodes.section))
+        for chapter in [part for part in page.children if isinstance(part, nodes.section)]:
+            title, *rows = chapter.children
+            for row in (part for part in rows if isinstance(part, nodes.section)):
+                kind = next(part.astext() for part in row.findall(nodes.emphasis) if part.astext() in kinds)
+                row["classes"] += ["course-pitfall", f"course-{kinds[kind]}"]
+            many = sum(isinstance(part, nodes.section) for part in rows)
+            count = nodes.raw("", f'<span class="course-count">{many}</span></summary>', format="html")
+            chapter.children = []
+            opening = nodes.raw("", '<details class="course-fold course-shelf"><summary>', format="html")
+            chapter += [opening, title, count, *rows, nodes.raw("", "</details>", format="html")]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_post_transform(FoldChapters)
     app.connect("source-read", fill)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

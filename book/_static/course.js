@@ -72,25 +72,62 @@ window.addEventListener("load", () => {
   window.addEventListener("resize", reachable);
 });
 
+// A choice with these options, under these words.
+function menu(words, options) {
+  const label = Object.assign(document.createElement("label"), { textContent: `${words} ` });
+  const select = document.createElement("select");
+  select.append(...options.map(([value, text]) => new Option(text, value)));
+  label.append(select);
+  return [label, select];
+}
+
+// The catalogue by words, chapter, and kind. What is looked for is unfolded; what does not fit is out of sight.
 function filter(place) {
   const groups = [...place.closest("section").querySelectorAll(":scope > section")];
-  const rows = groups.flatMap((group) => [...group.querySelectorAll(":scope > section")]);
+  const rowsOf = (group) => [...group.querySelectorAll(":scope > section, :scope > details > section")];
+  const rows = groups.flatMap(rowsOf);
+  const text = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
   const label = Object.assign(document.createElement("label"), { textContent: "Filter by words " });
   const input = Object.assign(document.createElement("input"), { type: "search", autocomplete: "off" });
+  const titles = groups.map((group) => [group.id, group.querySelector("h2").firstChild.textContent]);
+  const [chapterLabel, chapter] = menu("Chapter", [["", "all"], ...titles]);
+  const kinds = [["", "all"], ["course-crash", "stops with an error"], ["course-silent", "runs, with wrong numbers"],
+    ["course-misleading", "a wrong explanation"]];
+  const [kindLabel, kind] = menu("Kind", kinds);
   const count = Object.assign(document.createElement("p"), { role: "status" });
   const show = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fits = (row) => words.every((word) => row.textContent.toLowerCase().includes(word));
-    for (const row of rows) row.hidden = !fits(row);
-    for (const group of groups) group.hidden = !group.querySelector(":scope > section:not([hidden])");
-    const left = rows.filter((row) => !row.hidden).length;
-    count.textContent = words.length ? `${left} of ${rows.length} mistakes` : `${rows.length} mistakes`;
+    const asked = words.length > 0 || chapter.value !== "" || kind.value !== "";
+    let left = 0;
+    for (const group of groups) {
+      const fitting = (row) => (!chapter.value || group.id === chapter.value)
+        && (!kind.value || row.classList.contains(kind.value)) && words.every((word) => text.get(row).includes(word));
+      const found = rowsOf(group).filter((row) => !(row.hidden = !fitting(row))).length;
+      left += found;
+      group.hidden = !found;
+      const fold = group.querySelector(":scope > details");
+      if (fold) fold.open = asked;
+      const number = group.querySelector(".course-count");
+      if (number) number.textContent = found;
+    }
+    count.textContent = asked ? `${left} of ${rows.length} mistakes` : `${rows.length} mistakes`;
   };
-  input.addEventListener("input", show);
+  for (const control of [input, chapter, kind]) control.addEventListener("input", show);
   label.append(input);
   place.classList.add("course-filter");
-  place.append(label, count);
+  place.append(label, chapterLabel, kindLabel, count);
   show();
+  unfold();
+  addEventListener("hashchange", unfold);
+}
+
+// What an address names is unfolded: not every browser does so by itself.
+function unfold() {
+  const named = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  let fold = named && named.closest("details:not([open])");
+  if (!fold) return;
+  for (; fold; fold = fold.parentElement.closest("details:not([open])")) fold.open = true;
+  named.scrollIntoView();
 }
 
 // Where the map is wider than the screen, it opens at the blocks that lead to a chapter.

@@ -1,0 +1,165 @@
+"""The cards of what a reader is asked to do, the marks of pitfalls, and the captions of figures."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
+
+from course_lib.figures import attention_view, box, explore, heatmap, new_figure, shapes
+from tools.cells import from_text
+from tools.environment import ROOT
+from tools.form import text_of
+
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+captioned = import_module("page_captions").captioned
+
+CHAPTER = """%% markdown title
+# 05 · Masks
+
+**In one sentence:** why?
+
+<details><summary>A model answer</summary>
+
+Because.
+
+</details>
+
+After the answer.
+
+**Predict, then run.** How many?
+
+%% code guess hide-input
+quiz("masks.x")
+
+%% code first hide-output
+print("one")
+
+%% code second hide-input hide-output
+print("two")
+
+%% markdown saw
+<details><summary>What you saw</summary>
+
+Two.
+
+</details>
+
+After the prediction. **Predict, then run.** is not how this paragraph begins.
+
+<details><summary>Details</summary>
+
+Nobody asked.
+
+</details>
+
+## Masks
+
+### Exercise: Mask `this` · ★★☆ · 10 min
+
+Do it.
+
+%% code stub
+check("masks.causal", my_mask)
+
+%% code solution hide-input
+show_solution("masks.causal")
+
+%% markdown rest
+After the exercise.
+
+## Pitfalls, measured
+
+### A mask too many
+
+It hides.
+"""
+
+
+@pytest.fixture(scope="module")
+def chapter(tmp_path_factory) -> BeautifulSoup:
+    folder = tmp_path_factory.mktemp("acts")
+    (folder / "chapters").mkdir()
+    nb = from_text(CHAPTER)
+    for cell in nb.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [nbformat.v4.new_output("display_data", data={"text/html": f"<p>{cell.id} shown</p>"})]
+    (folder / "chapters" / "05_masks.ipynb").write_text(text_of(nb), encoding="utf-8")
+    (folder / "index.md").write_text("# Home\n\n```{toctree}\nchapters/05_masks\n```\n", encoding="utf-8")
+    settings = {
+        "extensions": ["myst_nb", "notebook_cells", "page_acts"],
+        "source_suffix": {".rst": "restructuredtext"},
+        "nb_execution_mode": "off",
+        "suppress_warnings": ["myst"],
+    }
+    with docutils_namespace(), Path(folder, "warnings").open("w+") as said:
+        app = Sphinx(folder, None, folder / "out", folder / "trees", "html", settings, status=None, warning=said)
+        app.build()
+    page = (folder / "out" / "chapters" / "05_masks.html").read_text(encoding="utf-8")
+    return BeautifulSoup(page, "html.parser")
+
+
+def words(card) -> str:
+    return " ".join(card.get_text(" ").split())
+
+
+def test_a_prediction_is_one_card_from_its_question_to_what_was_seen(chapter):
+    (card,) = chapter.select(".course-predict")
+    assert words(card).startswith("Predict, then run. How many?")
+    assert all(f"{name} shown" in words(card) for name in ("guess", "first", "second"))
+    assert words(card).endswith("What you saw Two.")
+    assert "After" not in words(card)
+
+
+def test_outputs_of_one_prediction_say_which_they_are(chapter):
+    folds = [words(fold.summary) for fold in chapter.select(".course-fold-output")]
+    assert folds == ["Show Hide output 1 of 2", "Show Hide output 2 of 2"]
+
+
+def test_a_question_and_its_answer_are_one_card(chapter):
+    (card,) = chapter.select(".course-say")
+    assert words(card) == "In one sentence: why? A model answer Because."
+
+
+def test_an_exercise_is_one_card_from_its_heading_to_its_solution(chapter):
+    (card,) = chapter.select(".course-exercise")
+    assert card.parent["id"].startswith("exercise-mask-this")
+    assert words(card.h3).startswith("Exercise: Mask this · ★★☆ · 10 min")
+    assert card.h3.select_one(".course-kind").get_text() == "Exercise: "
+    assert card.h3.select_one(".course-effort").get_text() == " · ★★☆ · 10 min"
+    assert "solution shown" in words(card)
+    assert "After the exercise." not in words(card)
+
+
+def test_a_pitfall_is_marked_and_nothing_else_is(chapter):
+    (row,) = chapter.select(".course-pitfall")
+    assert row["id"] == "a-mask-too-many"
+    assert len(chapter.select(".course-act")) == 3
+
+
+def dot(x):
+    figure, ax = new_figure(2, 1)
+    ax.plot([x], [1], "o")
+    return figure
+
+
+@pytest.mark.parametrize(
+    ("figure", "said"),
+    [
+        (heatmap([[1.0]], ["a"], alt="All <on> a."), "All <on> a."),
+        (attention_view(["a"], [[1.0]], alt="It looks at itself."), "It looks at itself."),
+        (explore(dot, alt="It moves.", x=(1, 2)), "It moves."),
+        (explore(dot, alt=lambda x: f"It is at {x}.", x=(1, 2)), ""),
+        (explore(lambda x: f"<p>{x}</p>", alt="It counts.", x=(1, 2)), ""),
+        (shapes(box("X", "n=2 m=3"), "@", box("W", "m=3 k=4"), "=", box("Y", "n=2 k=4")), "Shapes, step by step."),
+    ],
+)
+def test_a_caption_says_what_stands_for_the_figure(figure, said):
+    page = BeautifulSoup(captioned(figure.page(), "Figure 5.1"), "html.parser")
+    caption = page.select_one(".course-captioned > .course-caption")
+    assert caption.b.get_text() == "Figure 5.1"
+    assert caption.select_one("[aria-hidden=true]").get_text() == said
