@@ -1,6 +1,7 @@
 """`check`: run the learner's object on an exercise's cases and say what is wrong with it."""
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -32,13 +33,24 @@ def check_exercise(
             f"leave it out, and it is {TIME_LIMIT:g}"
         )
     elsewhere = torch.get_default_device().type != "cpu"
-    with alarm_ready(), torch.device("cpu") if elsewhere else contextlib.nullcontext():
+    with alarm_ready(), _one_thread(), torch.device("cpu") if elsewhere else contextlib.nullcontext():
         result = _not_attempted(exercise, obj) or _judge(exercise, obj, time_limit, budget or Budget())
         if not result.attempted:
             return result
         kept = _keepable(exercise, obj) if result.passed else None
     trouble = progress.record(exercise.id, result.passed, result.diagnosis, kept)
     return replace(result, details=(*result.details, ("Note", trouble))) if trouble else result
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Inputs are small: several threads wait for one another, on a busy machine ten times as long as they work."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _not_attempted(exercise: Exercise, obj: Any) -> Result | None:
