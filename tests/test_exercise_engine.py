@@ -5,6 +5,7 @@ import inspect
 import json
 import math
 import random
+import re
 import signal
 import sys
 import threading
@@ -18,12 +19,15 @@ from torch.nn import functional as F
 
 from course_lib.multi_head import MultiHeadAttention
 from course_practice.engine import Exercise, Mistake, case, check_exercise, sandbox
+from course_practice.engine.changes import Change, Hunk
 from course_practice.engine.clock import Limit, alarm_ready
 from course_practice.engine.compare import as_tensor, brief, difference, pattern
 from course_practice.engine.explain import explain
+from course_practice.engine.naming import without_praise
 from course_practice.engine.sandbox import run_safely
 from course_practice.engine.source import runnable_source, same_code, standalone_source, unfinished_line
 from course_practice.exercises import check, kept_solution, progress_file, registry, show_solution
+from course_practice.repair import Budget
 
 
 def double(x):
@@ -403,6 +407,46 @@ def test_a_known_mistake_is_named():
     result = judge(lambda x: x * x)
     assert (result.diagnosis, result.message) == ("squares", "You squared `x`.")
     assert "<code>x</code>" in result._repr_html_()
+
+
+# What is true of a slip only while it is the only one.
+ALONE = re.compile(
+    r"\brightly\b|probes are green|bugs are gone|other bugs|everything else is|everything before|^the right "
+    r"|good epochs|^only .* is left:|(?<!that )(?<!some )(?<!sentences )\b(is|are) right\b(?! for| where| only)"
+    r"|of (three|four|five) (are|found)|all (three|four|five) are",
+    re.IGNORECASE,
+)
+ALLOWED = ("the last one alone counts. Each of them is right.", "the module is everything before it")
+PARTS = {m.message: m.name for e in registry().values() for m in e.mistakes if isinstance(m.wrong, Change)}
+
+
+def test_beside_another_mistake_no_message_says_that_all_else_is_right():
+    said = {name: without_praise(message) for message, name in PARTS.items() if not message.startswith("Two things")}
+    assert not [name for name, text in said.items() if ALONE.search(text) and not any(a in text for a in ALLOWED)]
+
+
+def keeps_signs(x):
+    """Gives x back, over two steps that hide a wrong sign in the first."""
+    signs = x.sign() + 1
+    signs = signs - 1
+    return signs * signs * x + 1
+
+
+def _slip(name, old, new):
+    return Mistake(name, Change(keeps_signs, keeps_signs, (Hunk((old,), (new,)),), __name__), f"This is {name}.")
+
+
+def test_two_mistakes_are_named_only_where_both_are_seen():
+    """The sign alone makes no difference, and nobody knows whether who answers like both has it."""
+    slips = (
+        _slip("sign", "signs = signs - 1", "signs = 1 - signs"),
+        _slip("square", "return signs * signs * x + 1", "return signs * x + 1"),
+        _slip("one-off", "signs = x.sign() + 1", "signs = x.sign() + 1.5"),
+    )
+    asked = exercise(reference=keeps_signs, mistakes=slips, cases=lambda: [case(torch.arange(-3.0, 4.0))])
+    seen = check_exercise(asked, lambda x: (x.sign() + 0.5) * x + 1, budget=Budget(work=0))
+    assert (seen.diagnosis, seen.message) == ("square-and-one-off", "Two things. This is square. And: This is one-off.")
+    assert check_exercise(asked, lambda x: 1 - x.abs(), budget=Budget(work=0)).diagnosis == "wrong-values"
 
 
 def test_the_smallest_failing_case_is_shown():

@@ -14,13 +14,23 @@ from course_practice.engine.model import Convention, Mistake
 from course_practice.engine.source import first_line, source_of
 
 MOST = 400  # how many pairs, or larger groups, are tried at most
+_PRAISE = re.compile(
+    r"^(almost: )?(right|correct)\b|(?<!that )\b(is|are|and) (half )?(right|correct|repaired)\b|\brightly\b"
+    r"|^the right \w|\bso is\b|(three|four|five) (are )?found|\b(bugs|of four) are gone|all probes|good epochs"
+    r"|cost nothing|nobody is left out",
+    re.IGNORECASE,
+)
+_FAULT = re.compile(r"(You|This|That|A|How|Not one|One right)\b")
+_SPELLED_SMALL = re.compile(r"[b-z]\b|\w+\(")
 _COUNTS = ("No", "One", "Two", "Three")
 _ALIKE = 0.8  # how much of a statement must be the same, names of variables aside
 
 
 @functools.lru_cache(maxsize=8)  # a second try finds the answers of the first
-def at_once(mistakes: tuple[Mistake, ...], most: int = 2) -> tuple[Mistake, ...]:
+def at_once(mistakes: tuple[Mistake, ...], most: int = 2) -> tuple[tuple[Mistake, tuple[Mistake, ...]], ...]:
     """Two mistakes at once (or up to `most`), where their changes touch different words of the same right answer.
+
+    Each comes with the single ones that it is made of.
 
     Selections of bugs (`left-…`) are such already: of them only a single bug is taken, with something else beside it.
     """
@@ -35,7 +45,8 @@ def at_once(mistakes: tuple[Mistake, ...], most: int = 2) -> tuple[Mistake, ...]
         if both:
             kind: Callable = Convention if all(isinstance(m, Convention) for m in some) else Mistake
             said = " And: ".join(without_praise(m.message) for m in some)
-            found.append(kind("-and-".join(m.name for m in some), both, f"{_COUNTS[len(some)]} things. {said}"))
+            name = "-and-".join(m.name for m in some)
+            found.append((kind(name, both, f"{_COUNTS[len(some)]} things. {said}"), some))
     return tuple(found)
 
 
@@ -88,14 +99,17 @@ def without_praise(message: str) -> str:
     'Two axes are too many. One table serves all.'
     >>> without_praise("Right in evaluation. In training nothing is dropped.")
     'In training nothing is dropped.'
+    >>> without_praise("The right states, but there is an axis of size 1. `squeeze(1)` removes it.")
+    'There is an axis of size 1. `squeeze(1)` removes it.'
     """
     first, _, rest = message.partition(". ")
-    if not re.search(r"(?<!the )(?<!to )\b(right|found|repaired|correct)\b", first, re.IGNORECASE):
+    if _FAULT.match(first) or not _PRAISE.search(first):
         return re.sub(r"^Almost: (.)", lambda m: m[1].upper(), message)
-    _, turn, after = re.sub(r"; |, and ", ", but ", first).partition(", but ")
-    rest = re.sub(r"^Still open: ", "", rest)
-    kept = f"{after}. {rest}" if turn and rest else after if turn else rest
-    return (kept[:1].upper() if kept.isascii() else kept[:1]) + kept[1:] or message
+    _, *turned = re.split(r", but |; |, and ", first, maxsplit=1)
+    rest = re.sub(r"^(Still open: |But )", "", rest)
+    kept = ". ".join([*turned, *([rest] if rest else [])])
+    small = _SPELLED_SMALL.match(kept) or not kept[:1].isascii()
+    return kept if small else (kept[:1].upper() + kept[1:] or message)
 
 
 def guilty_lines(change: Change, obj: Any) -> dict[int, str]:

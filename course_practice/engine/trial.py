@@ -114,7 +114,20 @@ class Trial:
             if all(outcome.error is not None for outcome in self.outcomes):
                 return None  # an error tells of one mistake at most
             several = at_once(self.exercise.mistakes, most=3 if self.exercise.starter else 2)
-            return next((mistake for mistake in several if self.is_like(mistake, ROUNDS)), None)
+            alike = ((mistake, singles) for mistake, singles in several if self.is_like(mistake, ROUNDS))
+            return next((mistake for mistake, singles in alike if all(map(self._shows, singles))), None)
+
+    def _shows(self, single: Mistake) -> bool:
+        """Is a part of several mistakes at once seen: does it alone give a wrong answer, or the learner's error?
+
+        No single one answers like the learner's object; where one makes no difference, nobody knows that it is there.
+        """
+        alone = [self._answer_of(single, n) for n in range(len(self.cases))]
+        wrong = [difference_in(self.exercise, *pair) for pair in zip(self.expected, alone, strict=True)]
+        return any(
+            wrong[n] and (outcome.error is None or same_outcome(self.exercise, outcome, self.outcomes[n]))
+            for n, outcome in enumerate(alone)
+        )
 
     def _with_answers(self) -> tuple[tuple[Mistake, list[Outcome]], ...]:
         """The known mistakes whose answers are numbers enough to be told apart, with these answers."""
