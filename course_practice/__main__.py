@@ -1,16 +1,20 @@
 """`python -m course_practice report FOLDER`: what a class has solved."""
 
 import argparse
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from course_lib.__main__ import ready_streams
 from course_lib.files import written_whole
 from course_lib.translation.commands.options import check_writable, number, run_command, whole
+from course_lib.translation.report import CONTROLS
 from course_practice.report import Limits, judged, students
-from course_practice.report.confined import has_namespaces
+from course_practice.report.confined import STOPPED, has_namespaces
 from course_practice.report.page import page, table
 
 PROG = "python -m course_practice"
@@ -45,6 +49,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run_command(f"{PROG} report", lambda: report(options))
 
 
+@contextmanager
+def stopping(pool: ThreadPoolExecutor) -> Iterator[None]:
+    """Ctrl-C, SIGTERM, or a closed terminal ends what runs, and nothing new begins."""
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    STOPPED.clear()
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    before = {number: signal.signal(number, stop) for number in numbers if signal.getsignal(number) != signal.SIG_IGN}
+    try:
+        yield
+    except BaseException:
+        STOPPED.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def report(options: argparse.Namespace) -> None:
     """Judge all students of a folder, and write page and table."""
     folder, output = options.folder.resolve(), options.output.resolve()
@@ -54,11 +81,12 @@ def report(options: argparse.Namespace) -> None:
         raise ValueError(f"expected an output outside of {folder}, got {output}: name another")
     check_writable(output)
     limits, found = Limits(options.seconds, int(options.memory * 2**30), options.processes), []
-    with ThreadPoolExecutor(options.jobs) as pool:
+    with ThreadPoolExecutor(options.jobs) as pool, stopping(pool):
         for student in pool.map(lambda one: judged(*one, limits), handed_in):
             found.append(student)
             solved = sum(row.verdict == "solved" for row in student.rows.values())
-            print(f"{student.name}: {solved} of {len(student.rows)} solved", *student.trouble, sep="; ", flush=True)
+            line = "; ".join([f"{student.name}: {solved} of {len(student.rows)} solved", *student.trouble])
+            print(line.translate(CONTROLS), flush=True)
     given = f"{limits.seconds:g} seconds, {options.memory:g} GB for each of at most {limits.processes} processes"
     html = page(found, f"Report on {folder.name}", f"Every notebook had {given}, {HELD[has_namespaces()]}")
     for name, text in (("table.csv", "\ufeff" + table(found)), ("index.html", html)):  # a spreadsheet wants the mark

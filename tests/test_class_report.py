@@ -3,7 +3,11 @@
 import csv
 import json
 import os
+import signal
 import socket
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -199,14 +203,103 @@ def test_checks_are_found_wherever_a_cell_makes_them():
         "%time 1\nif True:\n    course_practice.check('masks.causal', partial(f, 2))\nchecked('a', f)\ncheck(name, f)"
     )
     assert [name for name, _ in worker.checks_of(source)] == ["masks.causal"]
-    assert list(worker.checks_of("check('masks.causal', ")) == []
+    for strange in ("check('masks.causal', ", "-" * 10_000 + "1"):
+        assert list(worker.checks_of(strange)) == []
 
 
-def test_an_answer_that_says_what_no_worker_says_stops_no_other(tmp_path, monkeypatch):
-    notebook(tmp_path / "a.ipynb", RIGHT)
-    for said in ("[]\n", "nonsense\n", '{"exercise": []}\n', '{"cell": 1, "error"'):
-        monkeypatch.setattr(report, "run", lambda *given, said=said: (said, ""))
-        assert judged("a", tmp_path / "a.ipynb", Limits()).name == "a"
+def written(said, monkeypatch, tmp_path, **files):
+    """What the report makes of a student whose process says this."""
+    monkeypatch.setattr(report, "run", lambda task, *given: (said.get(task, ""), ""))
+    notebook(tmp_path / "a" / "one.ipynb", RIGHT)
+    for name, content in files.items():
+        (tmp_path / "a" / f"{name}.json").write_text(content)
+    student = judged("a", tmp_path / "a", Limits())
+    return student, table([student]) + page([student, student], "Class", "limits")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *({"cells": line} for line in ("[]\n", "nonsense\n", '{"exercise": []}\n', '{"cell": 1, "error"', "5\n")),
+        *({"answers": line} for line in ('{"mistake": 5}\n', '{"mistake": ["a"]}\n', '{"passed": "yes"}\n', "null\n")),
+    ],
+)
+def test_an_answer_that_says_what_no_worker_says_stops_no_other(said, tmp_path, monkeypatch):
+    line = {"cell": 1, "exercise": "masks.causal", "source": "def f(n): ...", "why": ""}
+    student, text = written({"cells": json.dumps(line) + "\n"} | said, monkeypatch, tmp_path)
+    assert student.name == "a"
+    assert "✓" not in text.partition("</p>")[2].replace("✓ solved", "")
+
+
+@pytest.mark.parametrize(
+    ("said", "tries"), [("4", 4), ('"four"', 5), ("null", 5), ("[]", 5), ("1" + 400 * "0", 5), ("-1", 5)]
+)
+def test_a_progress_file_that_was_changed_stops_no_other(said, tries, tmp_path, monkeypatch):
+    entry = f'{{"masks.causal": {{"attempts": 5, "passed": true, "diagnoses": {{}}, "passed_at_attempt": {said}}}}}'
+    student, _ = written({}, monkeypatch, tmp_path, progress=entry)
+    assert student.rows["masks.causal"].tries == tries
+
+
+def test_what_nobody_would_hand_in_is_left_out(tmp_path):
+    inside = tmp_path / "deep"
+    for _ in range(45):
+        inside /= "a"
+    inside.mkdir(parents=True)
+    (tmp_path / "endless.ipynb").symlink_to("/dev/zero")
+    for name in ("deep", "endless.ipynb"):
+        assert "not all of it can be read" in judged("a", tmp_path / name, Limits()).trouble[0]
+
+
+def ran(folder, *cells, **settings):
+    folder.mkdir()
+    return confined.run("cells", folder, json.dumps([FIRST, *cells]), Limits(), **settings)[1]
+
+
+def test_what_a_notebook_writes_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(confined, "MOST_SAID", 2**20)
+    monkeypatch.setattr(confined, "LARGEST_FOLDER", 2**22)
+    flood = "import contextlib\nfor number in range(3, 30):\n    with contextlib.suppress(OSError):\n"
+    flood += "        os.write(number, b'x' * 2**21)\ntime.sleep(300)"
+    disk = "for name in 'abcde':\n    open(name, 'wb').write(b'x' * 2**20)\ntime.sleep(300)"
+    assert [ran(tmp_path / name, cell) for name, cell in (("said", flood), ("disk", disk))] == [
+        "stopped because it wrote too much"
+    ] * 2
+
+
+def test_an_answer_that_cannot_be_stopped_leaves_time_for_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "SILENT", 20.0)
+    hangs = "def f(n):\n    return sum(range(10**13))"
+    right = RIGHT.partition("\n\n")[0].replace("def", "import torch\ndef")
+    answers = [("masks.causal", hangs), ("masks.causal", right)]
+    found = report._verdicts(answers, tmp_path, Limits())
+    assert (found[0], found[1].get("passed")) == ({"error": "stopped after 20 seconds"}, True)
+    assert report._verdicts(answers, tmp_path, Limits(0)) == [{"error": "no time was left to judge it"}] * 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems tell no process that the one above it ended")
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGKILL"])
+def test_nothing_runs_on_when_the_report_ends(number, tmp_path):
+    notebook(tmp_path / "class" / "a.ipynb", "while True:\n    open('alive', 'w').close()")
+    words = ["report", str(tmp_path / "class"), "--output", str(tmp_path / "report")]
+    whole = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    whole += "; from course_practice.__main__ import main; sys.exit(main())"
+    child = subprocess.Popen(
+        [sys.executable, "-c", whole, *words], env=os.environ | {"TMPDIR": str(tmp_path)}, start_new_session=True
+    )
+
+    def until(true, seconds=60.0):
+        end = time.monotonic() + seconds
+        while not true() and time.monotonic() < end:
+            time.sleep(0.1)
+        return true()
+
+    def alive():
+        return [path for path in tmp_path.rglob("alive") if time.time() - path.stat().st_mtime < 1]
+
+    assert until(alive)
+    child.send_signal(getattr(signal, number))
+    assert child.wait(30) == {"SIGINT": 130, "SIGTERM": 143, "SIGKILL": -9}[number]
+    assert until(lambda: not alive(), 10)
 
 
 def test_the_page_says_which_exercises_are_hard_and_escapes_what_students_write():

@@ -6,6 +6,7 @@
 import json
 import shutil
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,9 +18,18 @@ from course_practice.exercises import registry
 from course_practice.report.confined import Limits, run
 from course_practice.report.worker import checks_of
 
-LARGEST = 50 * 2**20  # bytes of a notebook, or of a progress file
+LARGEST, MOST = 50 * 2**20, 2**30  # bytes of a notebook, or of a progress file; of all that one student hands in
+DEEPEST = 40  # folders in one another
+SILENT = 120.0  # seconds for one answer to be judged: `check` itself stops what Python can stop
 UNTRIED = {"attempts": 0, "passed": False, "diagnoses": {}}
-UNREADABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
+UNREADABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, MemoryError)
+# What a line of the worker's holds: code that runs beside it may write lines of its own.
+HOLDS = {
+    **dict.fromkeys(("error", "exercise", "why"), str),
+    **dict.fromkeys(("source", "mistake"), str | None),
+    **dict.fromkeys(("passed", "attempted"), bool),
+    "cell": int,
+}
 
 
 @dataclass
@@ -51,36 +61,62 @@ def students(folder: Path) -> list[tuple[str, Path]]:
 
 
 def judged(name: str, path: Path, limits: Limits) -> Student:
-    """Run what a student has handed in, in a copy, and judge the answers."""
+    """Run what a student has handed in, in a copy, and judge the answers. Whatever it is, others keep their rows."""
     student = Student(name)
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
-        folder = Path(scratch).resolve() / "work"
-        try:
-            if path.is_dir():
-                shutil.copytree(path, folder, symlinks=True, ignore=_strange)
-            else:
-                folder.mkdir()
-                shutil.copy(path, folder)
-        except OSError as error:
-            student.trouble.append(f"not all of it can be read ({type(error).__name__})")
-        at_home = _progress(folder / "progress.json")
-        notebooks = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
-        for notebook in notebooks:
+    try:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+            folder = Path(scratch).resolve() / "work"
             try:
-                cells = json.loads(_text(notebook))["cells"]
-                sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-                rows = list(_rows(notebook, sources, limits, student.trouble))
-            except UNREADABLE as error:
-                student.trouble.append(f"{notebook.name}: it could not be read ({type(error).__name__})")
-                continue
-            for row in rows:
-                if entry := at_home.get(row.exercise):  # the run of a finished notebook knows of one try
-                    row.tries = entry.get("passed_at_attempt", entry["attempts"])
-                    row.mistakes |= Counter(entry["diagnoses"])
-                if row.exercise not in student.rows or student.rows[row.exercise].verdict != "solved":
-                    student.rows[row.exercise] = row
-    student.trouble += [] if notebooks else ["no notebook"]
+                _copy(path, folder)
+            except (OSError, ValueError) as error:
+                why = error if isinstance(error, ValueError) else type(error).__name__
+                student.trouble.append(f"not all of it can be read ({why})")
+            _judge(student, folder, limits)
+    except Exception as error:
+        student.trouble.append(f"it could not be judged ({type(error).__name__})")
     return student
+
+
+def _copy(path: Path, folder: Path) -> None:
+    """No links, devices, or pipes, and not more than one student hands in."""
+    left = MOST
+
+    def unwanted(inside: str, names: list[str]) -> set[str]:
+        nonlocal left
+        paths = [Path(inside, name) for name in names]
+        plain = [p for p in paths if not p.is_symlink() and (p.is_file() or p.is_dir())]
+        left -= sum(p.stat().st_size for p in plain)
+        if left < 0 or len(Path(inside).parts) > len(path.parts) + DEEPEST:
+            raise ValueError(f"expected at most {MOST / 2**30:g} GB, and {DEEPEST} folders in one another, got more")
+        return {p.name for p in set(paths) - set(plain)}
+
+    if path.is_dir():
+        shutil.copytree(path, folder, symlinks=True, ignore=unwanted)
+    else:
+        folder.mkdir()
+        if unwanted(str(path.resolve().parent), [path.resolve().name]):
+            raise ValueError("expected a file, got none, or a device")
+        shutil.copy(path, folder)
+
+
+def _judge(student: Student, folder: Path, limits: Limits) -> None:
+    at_home = _progress(folder / "progress.json")
+    notebooks = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
+    for notebook in notebooks:
+        try:
+            cells = json.loads(_text(notebook))["cells"]
+            sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+            rows = list(_rows(notebook, sources, limits, student.trouble))
+        except UNREADABLE as error:
+            student.trouble.append(f"{notebook.name}: it could not be read ({type(error).__name__})")
+            continue
+        for row in rows:
+            if entry := at_home.get(row.exercise):  # the run of a finished notebook knows of one try
+                row.tries = _tries(entry)
+                row.mistakes |= Counter(entry["diagnoses"])
+            if row.exercise not in student.rows or student.rows[row.exercise].verdict != "solved":
+                student.rows[row.exercise] = row
+    student.trouble += [] if notebooks else ["no notebook"]
 
 
 def _rows(notebook: Path, cells: list[str], limits: Limits, trouble: list[str]) -> Iterator[Row]:
@@ -98,7 +134,7 @@ def _rows(notebook: Path, cells: list[str], limits: Limits, trouble: list[str]) 
     named = dict.fromkeys(name for cell in cells for name, _ in checks_of(cell))
     for name in filter(registry().__contains__, named):
         entry, lines = recorded.get(name, UNTRIED), [line for line in answers if line["exercise"] == name]
-        row = Row(name, tries=entry.get("passed_at_attempt", entry["attempts"]), mistakes=Counter(entry["diagnoses"]))
+        row = Row(name, tries=_tries(entry), mistakes=Counter(entry["diagnoses"]))
         verdicts = [judge[name, line["source"]] for line in lines]
         reasons = [line["why"] for line in lines if line["why"]] + [v["error"] for v in verdicts if "error" in v]
         if any(verdict.get("passed") for verdict in verdicts):
@@ -115,18 +151,29 @@ def _rows(notebook: Path, cells: list[str], limits: Limits, trouble: list[str]) 
 
 
 def _verdicts(answers: list[tuple[str, str]], folder: Path, limits: Limits) -> list[dict[str, Any]]:
-    """A verdict for each; where an answer ends the process, the others are judged in the next one."""
+    """A verdict for each; where an answer ends the process, the next one judges the others, while time is left."""
     found: list[dict[str, Any]] = []
-    while len(found) < len(answers):
-        said, why = run("answers", folder, json.dumps(answers[len(found) :]), limits)
+    end = time.monotonic() + limits.seconds
+    while len(found) < len(answers) and (left := end - time.monotonic()) > 0:
+        given = json.dumps(answers[len(found) :])
+        said, why = run("answers", folder, given, limits._replace(seconds=left), SILENT)
         found += _lines(said)[: len(answers) - len(found)]
         found += [{"error": why or "the process ended"}] if len(found) < len(answers) else []
-    return found
+    return found + [{"error": "no time was left to judge it"}] * (len(answers) - len(found))
 
 
 def _lines(said: str) -> list[dict[str, Any]]:
     """What the worker said; a last line without an end was broken off."""
-    return [json.loads(line) for line in said.split("\n")[:-1]]
+    lines = [json.loads(line) for line in said.split("\n")[:-1]]
+    if not all(isinstance(value, HOLDS[key]) for line in lines for key, value in line.items()):
+        raise ValueError("expected lines as the worker writes them, got others")
+    return lines
+
+
+def _tries(entry: dict[str, Any]) -> int:
+    """How many tries it took, or were made: a progress file that was changed may say anything."""
+    said = entry.get("passed_at_attempt")
+    return said if type(said) is int and 0 < said <= entry["attempts"] else int(entry["attempts"])
 
 
 def _text(path: Path) -> str:
@@ -141,9 +188,3 @@ def _progress(path: Path) -> dict[str, dict[str, Any]]:
         return {name: entry for name, entry in json.loads(_text(path)).items() if is_entry(entry)}
     except UNREADABLE:
         return {}
-
-
-def _strange(folder: str, names: list[str]) -> set[str]:
-    """What is not copied: links, devices, pipes."""
-    paths = [Path(folder, name) for name in names]
-    return {path.name for path in paths if path.is_symlink() or not (path.is_file() or path.is_dir())}

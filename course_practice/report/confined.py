@@ -1,4 +1,4 @@
-"""A process for code that nobody has read: limits of time, memory, and processes, no network, one folder to write in.
+"""A process for code that nobody has read: limits of what it uses and writes, no network, one folder to write in.
 
 Linux gives it namespaces of its own, where the system lets users make some: then all of this holds for the programs
 that it starts as well, and they end with it. Elsewhere a hook of Python refuses the network, files outside of the
@@ -8,15 +8,17 @@ folder, and new processes; that holds for Python code, but not for the machine c
 import contextlib
 import ctypes
 import functools
+import math
 import os
 import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 try:
     import resource
@@ -24,12 +26,20 @@ except ImportError:  # Windows
     resource = None
 
 ROOT = Path(__file__).resolve().parents[2]  # the packages that judge, whatever stands in the folder of the code
+# What it starts with: where the report is killed, or memory is short, the system ends this process first.
+BOUND = """import contextlib, ctypes, os, sys
+ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
+with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+    file.write("1000")
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
 NAMESPACES = ("unshare", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child")
 START = "import sys; sys.path.insert(0, sys.argv[1]); from course_practice.report import worker; worker.main()"
 PROBE = "import os, runpy, sys; own = runpy.run_path(sys.argv[1]); own['shut_in'](os.getcwd(), own['Limits'](), True)"
 HOMES = ("HOME", "TMPDIR", "TEMP", "TRANSFORMER_COURSE_HOME", "IPYTHONDIR", "MPLCONFIGDIR")
-LARGEST_FILE = 2**30  # bytes
+LARGEST_FILE, LARGEST_FOLDER, MOST_SAID = 2**30, 4 * 2**30, 2**26  # bytes
 LOOK = 0.1  # seconds between two looks at the processes
+STOPPED = threading.Event()  # nobody waits for a report any more: all processes end
 MOUNT_SETATTR, FROM_HERE, ALL_BELOW, BIND, READ_ONLY = 442, -100, 0x8000, 4096, 1
 NO_NEW_PRIVILEGES, CAPABILITIES = 38, 0x20080522
 # What the hook refuses, by how Python names such events; the changes only outside of the folder.
@@ -55,54 +65,76 @@ class Limits(NamedTuple):
 def has_namespaces() -> bool:
     """Does this system give a user's process a network, processes, and a look at the disk of its own?"""
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(OSError):
-        child = _start([*NAMESPACES, sys.executable, "-I", "-c", PROBE, __file__], Path(folder))
+        child = _start([*NAMESPACES, sys.executable, "-I", "-c", PROBE, __file__], Path(folder), subprocess.DEVNULL)
         child.communicate()
         return child.returncode == 0
     return False
 
 
-def run(task: str, folder: Path, given: str, limits: Limits) -> tuple[str, str]:
-    """What a task of `worker` said in the folder, and how it ended: "" where it came to its end."""
-    before = NAMESPACES if has_namespaces() else ()
-    words = [str(ROOT), task, str(bool(before)), *map(str, limits)]
-    child = _start([*before, sys.executable, "-I", "-X", "utf8", "-c", START, *words], folder)
-    begun, why = time.monotonic(), ""
-    while True:
-        try:
-            said, _ = child.communicate(given, timeout=LOOK)
-            break
-        except subprocess.TimeoutExpired:
-            given = None  # it is on its way
-        if time.monotonic() - begun > limits.seconds:
-            why = f"stopped after {limits.seconds:g} seconds"
-        elif _processes(child.pid) > limits.processes:
-            why = f"stopped at more than {limits.processes} processes"
-        if why:
-            child.kill()
-            with contextlib.suppress(OSError, AttributeError):  # it has just ended; Windows has no groups
-                os.killpg(child.pid, signal.SIGKILL)
+def run(task: str, folder: Path, given: str, limits: Limits, silent: float = math.inf) -> tuple[str, str]:
+    """What a task of `worker` said in the folder, and how it ended: "" where it came to its end.
+
+    What it says goes into a file, which cannot fill this process's memory; after `silent` seconds without it, it ends.
+    """
+    apart = NAMESPACES if has_namespaces() else ()
+    words = [str(ROOT), task, str(bool(apart)), *map(str, limits)]
+    with tempfile.TemporaryFile() as said:
+        child = _start([*apart, sys.executable, "-I", "-X", "utf8", "-c", START, *words], folder, said)
+        begun = heard = time.monotonic()
+        length, why = 0, ""
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.communicate(given, timeout=LOOK)
+                break
+            given, now, more = None, time.monotonic(), os.fstat(said.fileno()).st_size  # what was given is on its way
+            length, heard = more, now if more > length else heard
+            if now - begun > limits.seconds or now - heard > silent:
+                why = f"stopped after {min(limits.seconds, silent):g} seconds"
+            elif _processes(child.pid) > limits.processes:
+                why = f"stopped at more than {limits.processes} processes"
+            elif length > MOST_SAID or _size(folder) > LARGEST_FOLDER:
+                why = "stopped because it wrote too much"
+            elif STOPPED.is_set():
+                why = "stopped"
+            if why:
+                child.kill()
+                with contextlib.suppress(OSError, AttributeError):  # it has just ended; Windows has no groups
+                    os.killpg(child.pid, signal.SIGKILL)
+        said.seek(0)
+        text = said.read(MOST_SAID).decode("utf-8", "replace")
     code = child.returncode
     ended = f"ended with {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}" if code else ""
-    return said, why or ended
+    return text, why or ended
 
 
-def _start(command: list[str], folder: Path) -> subprocess.Popen:
+def _start(command: list[str], folder: Path, said: int | IO[bytes]) -> subprocess.Popen:
     """Of this process's variables only PATH goes along: others may be secrets. -I: Python looks for nothing in here."""
     variables = dict.fromkeys(HOMES, str(folder)) | {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
     variables |= {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    settings = {"cwd": folder, "env": variables, "encoding": "utf-8", "errors": "replace", "start_new_session": True}
-    return subprocess.Popen(command, **pipes, **settings)
+    streams = {"stdin": subprocess.PIPE, "stdout": said, "stderr": subprocess.DEVNULL, "encoding": "utf-8"}
+    bound = [sys.executable, "-I", "-S", "-c", BOUND] if sys.platform == "linux" else []
+    return subprocess.Popen([*bound, *command], cwd=folder, env=variables, start_new_session=True, **streams)
+
+
+def _size(folder: Path) -> int:
+    """The bytes of what is in a folder; a file takes a block, however small it is."""
+    total, folders = 0, [os.fspath(folder)]
+    while folders:
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as found:
+            for entry in found:
+                total += max(entry.stat(follow_symlinks=False).st_size, 4096)
+                folders += [entry.path] if entry.is_dir(follow_symlinks=False) else []
+    return total
 
 
 def _processes(pid: int) -> int:
     """How many are in the namespace that this process has made: the system's own limit does not count root's."""
-    found, space = 0, None
+    found = 0
     with contextlib.suppress(OSError):
-        space = os.readlink(f"/proc/{pid}/ns/pid_for_children")
-    for name in os.listdir("/proc") if space and has_namespaces() else ():
-        with contextlib.suppress(OSError):  # it has ended, or belongs to somebody else
-            found += os.readlink(f"/proc/{name}/ns/pid") == space
+        space, ours = (os.readlink(f"/proc/{name}/ns/pid_for_children") for name in (pid, "self"))
+        for name in os.listdir("/proc") if has_namespaces() and space != ours else ():  # not made yet: ours
+            with contextlib.suppress(OSError):  # it has ended, or belongs to somebody else
+                found += os.readlink(f"/proc/{name}/ns/pid") == space
     return found
 
 

@@ -80,7 +80,7 @@ def checks_of(source: str) -> Iterator[tuple[str, ast.expr]]:
     try:
         lines = [line for line in source.splitlines() if not line.startswith(("%", "!"))]  # IPython's own
         nodes = list(ast.walk(ast.parse("\n".join(lines))))
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last one from what is nested too deep
         return
     for node in nodes:
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "check" and len(node.args) > 1:
