@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 RUN   := PYTHONPATH= $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab notebooks strict pitfalls sync lint bench bundle models colab address pins clean
+.PHONY: help book test lab notebooks strict pitfalls sync lint bench bundle pdf epub zip models colab address pins clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -48,6 +48,15 @@ bench: $(READY)  ## measure the library beside what a reader would otherwise use
 
 bundle: $(READY)  ## pack the notebooks and the library into one file, for Colab or another machine
 	@$(RUN) -m tools.bundle
+
+pdf: $(READY)  ## print the whole book, with contents, links, and solutions (needs a Chromium)
+	@$(RUN) -m tools.paper pdf
+
+epub: $(READY)  ## the book for a reading device
+	@$(RUN) -m tools.paper epub
+
+zip: $(READY)  ## the book's pages in one file, to read without a server or a network
+	@$(RUN) -m tools.paper zip
 
 models: $(READY)  ## train the stored models anew and compare what they reach
 	@$(RUN) -m tools.models

@@ -5,8 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import browser
 import pytest
+
+from tools import chromium
+from tools.environment import ROOT
 
 TESTS = """
 import pytest
@@ -27,7 +29,8 @@ SENTENCE = "Playwright's driver does not start (Connection closed while reading 
 def test_driver_that_does_not_start(tmp_path, ci, code, counted):
     """Playwright runs its driver with node; Python does not understand it and ends at once."""
     (tmp_path / "test_pages.py").write_text(TESTS, encoding="utf-8")
-    broken = {"PLAYWRIGHT_NODEJS_PATH": sys.executable, "PYTHONPATH": str(Path(__file__).parent), "CI": ci}
+    folders = os.pathsep.join(map(str, (Path(__file__).parent, ROOT)))
+    broken = {"PLAYWRIGHT_NODEJS_PATH": sys.executable, "PYTHONPATH": folders, "CI": ci}
     broken["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # they take seconds
     command = [sys.executable, "-m", "pytest", "-rs", "-p", "no:cacheprovider", "test_pages.py"]
     done = subprocess.run(command, cwd=tmp_path, env=os.environ | broken, text=True, capture_output=True)
@@ -37,6 +40,6 @@ def test_driver_that_does_not_start(tmp_path, ci, code, counted):
 
 
 def test_machine_without_a_browser(monkeypatch):
-    monkeypatch.setattr(browser, "find_chromium", lambda: None)
-    monkeypatch.setattr(browser, "driver", lambda: None)
-    assert browser.missing.__wrapped__().startswith("expected a Chromium (chromium, chromium-browser, google-chrome")
+    monkeypatch.setattr(chromium, "find_chromium", lambda: None)
+    monkeypatch.setattr(chromium, "driver", lambda: None)
+    assert chromium.missing.__wrapped__().startswith("expected a Chromium (chromium, chromium-browser, google-chrome")
