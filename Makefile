@@ -13,7 +13,7 @@ READY := $(VENV)/.ready
 RUN   := PYTHONPATH= $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab notebooks strict pitfalls sync lint bench bundle pdf epub zip models colab address pins clean
+.PHONY: help book test lab live notebooks strict pitfalls sync lint bench bundle pdf epub zip models colab address pins clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -26,6 +26,9 @@ test: $(READY)  ## everything a change must pass (STAGES="lint gates unit exerci
 
 lab: $(READY)  ## open your own copies of the chapters in JupyterLab (FRESH=05_masks: a new one beside the old)
 	@$(RUN) -m tools.lab $(if $(FRESH),--fresh "$(FRESH)")
+
+live: $(READY)  ## serve the book on this machine, its cells alive: solve where you read
+	@$(RUN) -m tools.live
 
 notebooks: $(READY)  ## re-run chapters and store their outputs (NOTEBOOKS=chapters/05_masks.ipynb: only that one)
 	@$(RUN) -m tools.notebooks $(NOTEBOOKS)

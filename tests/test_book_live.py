@@ -1,0 +1,104 @@
+"""`make live`: cells of a page run where they are read, for whoever holds the token."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from browser import launch
+
+from tools.environment import ROOT, environment
+
+SERVE = """
+import sys
+from pathlib import Path
+from tools import live
+live.BOOK = Path(sys.argv[1])
+live.server(sys.argv[2:]).start()
+"""
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Page</title><body>
+<div class="cell"><details><summary>the code</summary><div class="cell_input"><pre>from course_lib.tokens import PAD
+from course_practice import check</pre></div></details></div>
+<div class="cell"><div class="cell_input"><pre>print(PAD)</pre></div><div class="cell_output">old</div></div>
+<div class="cell" id="own"><div class="cell_input"><pre>def mask(ids, pad_id=PAD):
+    ...
+
+check("masks.padding", mask)</pre></div><div class="cell_output">old</div></div>
+</body></html>"""
+RIGHT = "def mask(ids, pad_id=PAD):\nreturn (ids != pad_id)[:, None, None, :]"  # the editor moves the second line in
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """A served book of one page."""
+    folder = tmp_path_factory.mktemp("live").resolve()
+    (folder / "index.html").write_text(PAGE, encoding="utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = ["--no-browser", "--allow-root", f"--port={port}", "--IdentityProvider.token=a-token"]
+    own = {"JUPYTER_RUNTIME_DIR": str(folder / "runtime"), "JUPYTER_DATA_DIR": str(folder / "data")}
+    with (folder / "log").open("w") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-c", SERVE, str(folder), *options],
+            cwd=ROOT,
+            env=environment(folder / "home") | own,
+            stdout=log,
+            stderr=log,
+        )
+        address = f"http://127.0.0.1:{port}"
+        for _ in range(600):
+            try:
+                urllib.request.urlopen(f"{address}/api")
+                break
+            except OSError:
+                assert server.poll() is None, (folder / "log").read_text()
+                time.sleep(0.1)
+        yield address
+        server.terminate()
+        server.wait()
+
+
+def test_a_cell_runs_with_what_stands_above_it(address):
+    with launch() as browser:
+        page = browser.new_page()
+        trouble = []
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("request", lambda request: request.url.startswith((address, "data:")) or trouble.append(request.url))
+        page.goto(f"{address}/book/index.html?token=a-token")
+        own = page.locator("#own")
+        code = own.locator("pre").first
+        code.click()
+        page.keyboard.press("Control+A")
+        page.keyboard.type(RIGHT)
+        page.keyboard.press("Enter")
+        page.keyboard.press("Backspace"), page.keyboard.press("Backspace")
+        page.keyboard.press("Backspace"), page.keyboard.press("Backspace")
+        page.keyboard.type('check("masks.padding", mask)')
+        page.keyboard.press("Shift+Enter")
+        own.get_by_text("passed").wait_for(timeout=120_000)
+        assert "old" not in own.inner_text()
+        page.reload()
+        assert "(ids != pad_id)" in own.locator("pre").first.inner_text()
+        own.get_by_role("button", name="Begin again").click()
+        assert "..." in own.locator("pre").first.inner_text()
+        assert trouble == []
+
+
+def test_without_the_token_there_is_only_the_login(address):
+    assert "/login" in urllib.request.urlopen(f"{address}/book/index.html").url
+
+
+@pytest.mark.parametrize("path", ["book/../Makefile", "book/%2e%2e/Makefile.html", "book/none.html"])
+def test_nothing_but_the_book_is_served(address, path):
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(f"{address}/{path}?token=a-token")
+    assert refused.value.code in (403, 404)
+
+
+def test_the_script_is_not_part_of_the_book():
+    assert "live.js" not in os.listdir(ROOT / "book" / "_static")
