@@ -324,6 +324,17 @@ def test_an_unknown_chapter_is_refused():
         page_map.title_of(Environment(), "21_future")
 
 
+def test_the_map_in_one_column_has_every_block_in_its_place():
+    page = BeautifulSoup(page_map.tall(SVG, {"05_masks": "../chapters/05_masks.html"}), "html.parser")
+    columns = {part.get_text(): part.find_next("ol").get_text(" ", strip=True) for part in page("p")}
+    assert [*columns][:3] == ["Into numbers", "Encoder", "Decoder"]
+    assert "03 self-attention" in columns["Encoder"]
+    assert "05 masked self-attention" in columns["Decoder"]
+    assert columns["Into numbers"].count("07 embedding + position") == 1, "both sides have it"
+    assert len(page("li")) == len(page_map.BLOCK.findall(SVG)) - 1
+    assert {link["href"] for link in page("a")} == {"../chapters/05_masks.html"}
+
+
 def test_the_small_map_marks_a_chapter_without_words():
     tree = ElementTree.fromstring(page_map.small(SVG, "08_layer_norm"))
     assert len([group for group in tree.iter("g") if group.get("class") == "here"]) == 5
@@ -514,6 +525,54 @@ def test_missed_questions_are_listed_with_a_link_to_each(open_page):
         if not links.count():
             break
     assert not page.get_by_text("Look at these again").is_visible()
+
+
+SHELVES = """<section><h1>Pitfalls</h1><div data-course-filter></div>
+<section id=masks><h2>Masks<a>#</a></h2><details><summary>2</summary>
+<section id=a class=course-crash><h3>Half</h3></section>
+<section id=b class=course-silent><h3>Row</h3></section></details></section>
+<section id=heads><h2>Heads<a>#</a></h2><details><summary>1</summary>
+<section id=c class=course-silent><h3>Features</h3></section></details></section></section>"""
+
+
+def test_the_catalogue_is_filtered_by_chapter_and_kind_and_unfolds_what_is_found(open_page):
+    page = open_page(SHELVES)
+
+    def visible() -> list[str]:
+        return [name for name in "abc" if page.locator(f"#{name}").is_visible()]
+
+    assert visible() == []
+    page.get_by_label("Kind").select_option("runs, with wrong numbers")
+    assert visible() == ["b", "c"]
+    page.get_by_label("Chapter").select_option("Masks")
+    assert visible() == ["b"]
+    assert page.get_by_role("status").inner_text() == "1 of 3 mistakes"
+    page.get_by_label("Kind").select_option("all")
+    page.get_by_label("Chapter").select_option("all")
+    assert visible() == [], "folded again"
+    page.goto(page.url + "#c")
+    assert visible() == ["c"], "what an address names is unfolded"
+
+
+READ = """<div data-course-progress hidden></div><div class=course-chapters><ul>
+<li><p><a href="/chapters/05_masks.html">05</a>. Masks. <em>40 minutes</em></p></li>
+<li><p><a href="/chapters/06_image.html">06</a>. Images. <em>30 minutes</em></p></li></ul></div>"""
+
+
+def test_the_front_page_knows_where_its_reader_was(open_page):
+    page = open_page(READ)
+    assert not page.locator("[data-course-progress]").is_visible()
+    last = {"title": "05 · Masks", "place": "a-row", "name": "A <b>row</b>", "share": 0.5, "when": 2}
+    kept = {"/chapters/05_masks.html": last, "javascript:alert(1)": {**last, "when": 9}, "/bad": 7, "/worse": None}
+    for _ in range(20):  # a browser writes down what it keeps in time
+        page.evaluate("kept => localStorage.setItem('transformer-course-read', JSON.stringify(kept))", kept)
+        page.reload()
+        if page.locator("[data-course-progress] a").count():
+            break
+    link = page.locator("[data-course-progress] a")
+    assert link.get_attribute("href") == "/chapters/05_masks.html#a-row"
+    assert link.inner_text() == "05 · Masks, “A <b>row</b>”"
+    assert page.locator(".course-chapters li em:last-child").all_inner_texts() == [" · 50% seen", "30 minutes"]
 
 
 @pytest.mark.parametrize("theme", ["sphinx_book_theme", "basic"])

@@ -19,6 +19,7 @@ BOOK = Path("book")
 WORDS = {"title", "desc", "style", "defs", "text"}  # what the small picture does without
 # What `make notebooks` writes into a chapter's opening table.
 TAKES = re.compile(r"\| It takes you \| (\d+) minutes to read(?:, (\d+) for the asides)?, (\d+) to practice \|")
+LOWER = ("Inside every attention block", "Around it")
 BLOCK = re.compile(r'<g class="(block[^"]*)" data-chapter="(\w+)">(.*?)</g>', re.DOTALL)
 
 
@@ -76,6 +77,22 @@ def small(svg: str, chapter: str) -> str:
     return ElementTree.tostring(tree, encoding="unicode") if marked else ""
 
 
+def tall(svg: str, address: dict[str, str]) -> str:
+    """The picture as one column, for a screen that is too narrow for two: the same blocks, from top to bottom."""
+    columns: dict[str, list[str]] = dict.fromkeys(("Into numbers", "Encoder", "Decoder", "Out of numbers", *LOWER), ())
+    for _, chapter, content in BLOCK.findall(svg):
+        x, y = (float(re.search(rf' {axis}="([\d.]+)"', content)[1]) for axis in "xy")
+        name = next((name for name, end in zip(LOWER, (850, 1000), strict=True) if 690 < y < end), "Out of numbers")
+        name = "Into numbers" if y < 216 else name if y > 550 else "Encoder" if x < 400 else "Decoder"
+        number, words = re.search(r"<tspan[^>]*>(\d+)</tspan> *(.*?)</text>", content).groups()
+        block = f"<b>{number}</b> {words}"
+        block = f'<a href="{address[chapter]}">{block}</a>' if chapter in address else f"<span>{block}</span>"
+        if f"<li>{block}</li>" not in columns[name][-1:]:
+            columns[name] = [*columns[name], f"<li>{block}</li>"]
+    parts = (f"<p>{name}</p><ol>{''.join(blocks)}</ol>" for name, blocks in columns.items())
+    return f'<div class="course-map-tall">{"".join(parts)}</div>'
+
+
 class Here(SphinxPostTransform):
     """On top of a chapter, the map with the chapter's own blocks marked; it leads to the map."""
 
@@ -105,13 +122,29 @@ class Map(SphinxDirective):
         builder = self.env.app.builder
         address = {name: builder.get_relative_uri(self.env.docname, f"chapters/{name}") for name in names}
         box = '<div class="course-map course-scroll" tabindex="0" role="region" aria-label="Map of the course">'
-        return [nodes.raw("", f"{box}{linked(svg, address)}</div>", format="html")]
+        return [nodes.raw("", f"{box}{linked(svg, address)}</div>{tall(svg, address)}", format="html")]
 
 
 def minutes(env: BuildEnvironment, chapter: str) -> tuple[int, int, int]:
     """What a chapter takes its reader: its main path, its asides, its exercises."""
     found = TAKES.search((Path(env.srcdir) / "chapters" / f"{chapter}.ipynb").read_text(encoding="utf-8"))
     return tuple(int(part or 0) for part in found.groups()) if found else (0, 0, 0)
+
+
+def totals(env: BuildEnvironment) -> dict[str, int]:
+    """What all chapters that count take together, in hours, and how many exercises they have."""
+    names = [name for name in required(env) if exists(env, name)]
+    for name in names:
+        env.note_dependency(str(Path(env.srcdir) / "chapters" / f"{name}.ipynb"))
+    takes = [minutes(env, name) for name in names]
+    main, asides, practice = (round(sum(each) / 60) for each in zip(*takes, strict=True))
+    block = round(sum(minutes(env, name)[0] for name in names if name[:2] <= "08") / 60)
+    folder = Path(env.srcdir) / "course_practice" / "exercises"
+    exercises = sum(len([*(folder / name[3:]).glob("[a-z]*.py")]) for name in names)
+    return {
+        "chapters": len(names), "main": main, "asides": asides, "practice": practice, "block": block,
+        "exercises": exercises,
+    }  # fmt: skip
 
 
 class Hours(SphinxDirective):
@@ -121,18 +154,11 @@ class Hours(SphinxDirective):
     """
 
     def run(self) -> list[nodes.Node]:
-        names = [name for name in required(self.env) if exists(self.env, name)]
-        for name in names:
-            self.env.note_dependency(str(Path(self.env.srcdir) / "chapters" / f"{name}.ipynb"))
-        takes = [minutes(self.env, name) for name in names]
-        main, asides, practice = (round(sum(each) / 60) for each in zip(*takes, strict=True))
-        block = round(sum(minutes(self.env, name)[0] for name in names if name[:2] <= "08") / 60)
-        folder = Path(self.env.srcdir) / "course_practice" / "exercises"
-        count = sum(len([*(folder / name[3:]).glob("[a-z]*.py")]) for name in names)
+        hours = totals(self.env)
         text = (
-            f"The main path of the {len(names)} chapters takes about **{main} hours** to read, the first {block} of "
-            f"them up to the first Transformer block. Asides, which you may leave folded, take another {asides}, and "
-            f"the **{count} exercises** about {practice}."
+            f"The main path of the {hours['chapters']} chapters takes about **{hours['main']} hours** to read, the "
+            f"first {hours['block']} of them up to the first Transformer block. Asides, which you may leave folded, "
+            f"take another {hours['asides']}, and the **{hours['exercises']} exercises** about {hours['practice']}."
         )
         paragraph = nodes.paragraph()
         self.state.nested_parse(StringList([text], source=self.env.docname), 0, paragraph)

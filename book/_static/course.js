@@ -57,6 +57,8 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   for (const place of document.querySelectorAll("[data-course-filter]")) filter(place);
   for (const place of document.querySelectorAll("[data-course-missed]")) listMissed(place);
+  for (const place of document.querySelectorAll("[data-course-progress]")) showProgress(place);
+  if (/\/chapters\/\d\d_[^/]*$/.test(location.pathname)) keepProgress();
   for (const place of document.querySelectorAll(".course-map")) showLinks(place);
   for (const place of document.querySelectorAll("[data-course-translator]")) offerTranslator(place);
 });
@@ -136,6 +138,48 @@ function showLinks(map) {
   const boxes = [...map.querySelectorAll("a")].map((link) => link.getBoundingClientRect());
   const middles = boxes.map((box) => (box.left + box.right) / 2 - left).sort((a, b) => a - b);
   if (middles.length) map.scrollLeft = middles[middles.length >> 1] - map.clientWidth / 2;
+}
+
+// How far each chapter was read, kept by this browser and nobody else: the share of its sections that were seen.
+const READ = "transformer-course-read";
+function progress() {
+  try { return { ...JSON.parse(localStorage.getItem(READ)) }; } catch { return {}; }
+}
+
+function keepProgress() {
+  const headings = [...document.querySelectorAll(".bd-article > section > section > h2")];
+  const words = (heading) => heading.firstChild?.textContent.trim() ?? "";
+  const title = words(document.querySelector(".bd-article h1"));
+  const observer = new IntersectionObserver((entries) => {
+    const seen = entries.filter((entry) => entry.isIntersecting).map((entry) => headings.indexOf(entry.target));
+    if (!seen.length) return;
+    const all = progress(), before = all[location.pathname] ?? {}, at = Math.max(...seen);
+    const share = Math.max(before.share || 0, (at + 1) / headings.length);
+    const place = headings[at].parentElement.id;
+    all[location.pathname] = { title, place, name: words(headings[at]), share, when: Date.now() };
+    try { localStorage.setItem(READ, JSON.stringify(all)); } catch { /* a browser that keeps nothing */ }
+  });
+  for (const heading of headings) observer.observe(heading);
+}
+
+// Where the reader was last, and beside each chapter how much of it was seen.
+function showProgress(place) {
+  const all = Object.entries(progress()).filter(([page, kept]) => page.startsWith("/") && kept?.share > 0);
+  if (!all.length) return;
+  const [page, last] = all.reduce((one, other) => ((other[1].when || 0) > (one[1].when || 0) ? other : one));
+  const link = Object.assign(document.createElement("a"), { textContent: `${last.title}, “${last.name}”` });
+  link.href = `${page}#${encodeURIComponent(last.place)}`;
+  const line = document.createElement("p");
+  line.append("You were last at ", link, ".");
+  place.append(line);
+  place.hidden = false;
+  for (const chapter of document.querySelectorAll(".course-chapters li a")) {
+    const kept = all.find(([name]) => name === chapter.pathname)?.[1];
+    if (!kept) continue;
+    const percent = Math.round(100 * Math.min(1, kept.share));
+    const note = Object.assign(document.createElement("em"), { textContent: ` · ${percent}% seen` });
+    chapter.parentElement.append(note);
+  }
 }
 
 function listMissed(place) {
