@@ -11,9 +11,9 @@ def sinusoidal_encoding(n_positions: int, d_model: int) -> Float[Tensor, "n_posi
     """Sine of pos / 10000^(2i/d_model) in channel 2i, the cosine in 2i + 1.
 
     Each *pair* of channels is one clock. The first turns by one radian per
-    position, the last by little more than 1/10000. The power is computed as an
-    exponential of a logarithm, in double precision. An odd d_model lacks the
-    last cosine. Source: Vaswani et al. 2017, section 3.5.
+    position, the last, in a wide table, by little more than 1/10000. The power
+    is computed as an exponential of a logarithm, in double precision. An odd
+    d_model lacks the last cosine. Source: Vaswani et al. 2017, section 3.5.
 
     >>> sinusoidal_encoding(n_positions=2, d_model=4)
     tensor([[0.0000, 1.0000, 0.0000, 1.0000],
