@@ -268,6 +268,44 @@ def test_page_fits_narrow_screens(page):
         page.set_viewport_size(usual)
 
 
+RIGHT_EDGES = """selector => [...new Set([...document.querySelectorAll(selector)]
+    .filter(element => element.checkVisibility()).map(element => Math.round(element.getBoundingClientRect().right)))]"""
+READ_AS_TEXT = ".bd-article section > :is(p, .course-formula), .bd-article section > div.cell .course-quiz"
+HOLDS_CODE = ".bd-article section > div.cell > .cell_input, .course-act > div.cell > .cell_input"
+
+
+@each_chapter
+def test_text_has_one_right_edge_and_code_another(page):
+    for selector in (READ_AS_TEXT, HOLDS_CODE):
+        edges = page.evaluate(RIGHT_EDGES, selector)
+        assert max(edges) - min(edges) <= 1, (selector, edges)
+
+
+@each_chapter
+def test_figures_are_numbered_and_say_what_they_show(page):
+    numbers = unfolded(page).locator(".course-caption b").all_inner_texts()
+    assert len(numbers) == page.locator(".bd-article .course-figure").count() > 0
+    first = numbers[0].partition(".")[0]
+    assert numbers == [f"{first}.{n}" for n in range(1, len(numbers) + 1)]
+    silent = page.locator(".course-caption [aria-hidden]").evaluate_all("all => all.filter(e => !e.innerText).length")
+    assert silent <= 2, "figures whose words change with their controls"
+
+
+SHIFT = """() => new Promise(told => {
+    let sum = 0;
+    new PerformanceObserver(list => { for (const entry of list.getEntries()) sum += entry.value; })
+        .observe({ type: 'layout-shift', buffered: true });
+    setTimeout(() => told(sum), 500);
+})"""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("name", ["book/index", "book/pitfalls", "chapters/02_attention", "chapters/05_masks"])
+def test_nothing_moves_while_a_page_loads(book, visit, name, width):
+    page = visit(viewport={"width": width, "height": 844}).open(book / f"{name}.html")
+    assert page.evaluate(SHIFT) <= 0.02
+
+
 @each_chapter
 def test_sliders_and_menus_move_by_keyboard(page):
     unfolded(page)
