@@ -32,7 +32,7 @@ def written_whole(path: str | os.PathLike) -> Iterator[BinaryIO]:
         with open(path, "wb") as device:
             yield device
         return
-    path = path.resolve()  # a link stays a link: the file that it names is replaced
+    path = Path(os.path.realpath(path))  # a link stays a link: the file that it names is replaced
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:

@@ -14,6 +14,7 @@ import generated
 import pytest
 import tiktoken
 import tokenizers
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -248,6 +249,14 @@ def test_a_model_may_write_any_ids(characters, byte_level, ids):
 def test_an_id_of_no_token(characters):
     with pytest.raises(ValueError, match=r"expected ids from 0 to \d+, got 99999: is this another tokenizer\?"):
         characters.decode([5, 99999])
+
+
+def test_ids_may_be_a_tensor(characters, byte_level):
+    for tokenizer in (characters, byte_level):
+        ids = tokenizer.encode("책을 읽었다")
+        assert tokenizer.decode(torch.tensor(ids)) == "책을 읽었다"
+        with pytest.raises(TypeError):
+            tokenizer.decode(torch.tensor([ids]))
 
 
 def test_words_of_tokens(characters, byte_level):

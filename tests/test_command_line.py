@@ -114,6 +114,8 @@ def test_places_that_cannot_be_written_are_found_before_the_work(tmp_path):
             check_writable(folder)
     with pytest.raises(IsADirectoryError):
         check_file(tmp_path)
+    with pytest.raises(ValueError, match="expected the name of a file for --json, got -"):
+        check_file(Path("-"))
     check_file(tmp_path / "new" / "figures.json")
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["new"]
     assert list((tmp_path / "new").iterdir()) == []

@@ -9,8 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from operator import index
 from pathlib import Path
-from typing import TypeVar
+from typing import SupportsIndex, TypeVar
 
 from course_lib.bpe.fast import Pair, WordCache, learn_merges
 from course_lib.files import sha256, written_whole
@@ -108,7 +109,7 @@ class Subwords:
             if collecting:
                 gc.enable()
 
-    def decode(self, ids: Iterable[int], special: bool = False) -> str:
+    def decode(self, ids: Iterable[SupportsIndex], special: bool = False) -> str:
         """The text of the ids: exactly the one that was encoded. Special ids are left out, unless `special`.
 
         Ids that no text has (a model may write them) can end in the middle of a character: it becomes U+FFFD.
@@ -116,7 +117,7 @@ class Subwords:
         parts: list[str] = []
         run: list[int] = []
         names = {i: name for name, i in self.specials.items()}
-        for i in [*ids, None]:
+        for i in [*map(index, ids), None]:
             if i in self.bytes_of:
                 run.append(i)
                 continue

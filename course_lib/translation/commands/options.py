@@ -110,11 +110,13 @@ def check_file(
 
     `keeps` are names that stand for something else, a file or a folder, whether it is there yet or not.
     """
+    if str(path) == "-":
+        raise ValueError(f"expected the name of a file for {option}, got -: name one, or /dev/stdout")
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     keeps, found = list(keeps), _stat(path)
     others = [other for other in map(_stat, [*reads, *keeps]) if other and found]
-    named = any(path.resolve().is_relative_to(name.resolve()) for name in keeps)
+    named = any(Path(os.path.realpath(path)).is_relative_to(name.resolve()) for name in keeps)
     if named or any(os.path.samestat(found, other) for other in others):
         raise ValueError(
             f"expected {option} other than the files that are read or kept by a training, got {path}: name another"
