@@ -75,7 +75,7 @@ def test_paper_shows_what_can_be_read_without_a_click(book):
     said = {name: BeautifulSoup(one.html({chapter.name: "01"}), "lxml").get_text() for name, one in behind.items()}
     assert "Think." in said["hints"]
     assert "def add" in said["solutions"]
-    assert re.search(r"What\?\s*B.*No.*Yes", said["reasons"], re.DOTALL)
+    assert re.search(r"What\? → B.*No.*Yes", said["reasons"], re.DOTALL)
     links = [link["href"] for link in front.article.select("a")]
     assert links == [f"{BOOK}chapters/01_one#sums", "https://example.org/"]
     assert "all of them" in front.article.get_text()

@@ -48,7 +48,7 @@ def write(book: Path, target: Path, source: Path = ROOT) -> int:
     files["nav.xhtml"] = _contents(pages, bodies)
     files["epub.css"] = STYLE.read_bytes() + _code_colors(book).encode()
     for path in sorted((book / "_static" / "fonts").glob("Course*")):
-        if path.stem.startswith(("CourseMath", "CourseHangul")):
+        if path.stem.startswith(("CourseMath", "CourseHangul-Regular")):
             files[f"fonts/{path.name}"] = path.read_bytes()
     files["fonts/CourseHangul-OFL.txt"] = (LIBRARY / "figures" / "fonts" / "OFL.txt").read_bytes()
     beside = target.with_name(f".{target.name}.{os.getpid()}")

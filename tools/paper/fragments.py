@@ -130,7 +130,7 @@ def on_paper(page: Page, behind: dict[str, Appendix]) -> None:
     for box in article.select("[tabindex]"):
         del box["tabindex"]
     for code in article.select("pre"):
-        if code.get_text().count("\n") > 20:
+        if code.get_text().count("\n") > 12:
             code["class"] = [*code.get("class", []), "paper-long"]
 
 
@@ -175,7 +175,7 @@ def _questions(quiz: Tag, page: Page, reasons: Appendix) -> None:
             whys.append(f"<li>{''.join(each.decode_contents() for each in why.select('p')[-1:])}</li>")
         right = [letter for letter, one in zip(ascii_uppercase, options, strict=False) if one.has_attr("data-right")]
         asked_again = re.sub(r"^\d+\. ", "", asked)
-        answer = f'<p class="paper-asked">{asked_again} <b>{", ".join(right)}</b></p>'
+        answer = f'<p class="paper-asked">{asked_again} → {", ".join(right)}</p>'
         where = reasons.add(
             page.name, f"why-{question['id']}", f'{answer}<ol class="paper-options">{"".join(whys)}</ol>'
         )
