@@ -381,6 +381,14 @@ def test_workflow_runs_every_stage_once(tmp_path):
     assert sorted(" ".join(parts).split()) == sorted(stages.Stages(tmp_path, []).all)
 
 
+@pytest.mark.parametrize("tool", [notebooks, colab])
+def test_a_notebook_that_is_not_there_is_refused_in_words(tool, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["tool", "chapters/none.ipynb"])
+    with pytest.raises(SystemExit, match="2"):
+        tool.main()
+    assert "expected a notebook, as chapters/05_masks.ipynb, got 'chapters/none.ipynb'" in capsys.readouterr().err
+
+
 def test_notebooks_start_longest_first(tmp_path):
     costs = {name: cost["seconds"] for name, cost in measured().items()}
     order = [Path(path).stem for path in stages.Stages(tmp_path, []).notebooks]

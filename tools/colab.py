@@ -14,7 +14,7 @@ import tempfile
 from importlib.metadata import requires
 from pathlib import Path
 
-from tools.environment import LIBRARY, PRACTICE, ROOT, chapters, environment
+from tools.environment import LIBRARY, PRACTICE, ROOT, chapters, environment, notebook
 from tools.form import ANSI
 from tools.notebooks import run
 
@@ -77,7 +77,7 @@ def main() -> int:
     parser.add_argument("--versions", choices=["installed", "oldest", "newest"], default="installed")
     parser.add_argument("--python", default=sys.executable, help="the interpreter for oldest and newest")
     parser.add_argument("--in", dest="folder", type=Path, help=argparse.SUPPRESS)  # second half: see below
-    parser.add_argument("notebooks", nargs="*", type=Path, help="default: every chapter")
+    parser.add_argument("notebooks", nargs="*", type=notebook, help="default: every chapter")
     options = parser.parse_args()
     notebooks = [path.resolve() for path in options.notebooks] or chapters()
     if options.folder:

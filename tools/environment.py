@@ -1,5 +1,6 @@
 """Where things are, and the variables under which every kernel and every test runs."""
 
+import argparse
 import os
 from pathlib import Path
 
@@ -42,3 +43,10 @@ def environment(home: str | Path) -> dict[str, str]:
 def chapters() -> list[Path]:
     """Every chapter, in the order of its number."""
     return sorted(CHAPTERS.glob("[0-9][0-9]_*.ipynb"))
+
+
+def notebook(text: str) -> Path:
+    """The type of an argument that names a notebook."""
+    if not Path(text).is_file():
+        raise argparse.ArgumentTypeError(f"expected a notebook, as chapters/05_masks.ipynb, got {text!r}")
+    return Path(text)

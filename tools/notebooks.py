@@ -25,7 +25,7 @@ from nbformat import NotebookNode
 
 from tools.address import address
 from tools.cost import measured, with_rows
-from tools.environment import CHAPTERS, RESULTS, chapters, environment
+from tools.environment import CHAPTERS, RESULTS, chapters, environment, notebook
 from tools.form import ANSI, normal_form, read, text_of
 from tools.template import SET_UP_TAG, set_up_cell
 
@@ -121,7 +121,7 @@ def store(path: Path, times: bool = False) -> dict:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("notebooks", nargs="*", type=Path, help="default: every chapter")
+    parser.add_argument("notebooks", nargs="*", type=notebook, help="default: every chapter")
     parser.add_argument("--times", action="store_true", help="store also what each run cost (as in CI)")
     parser.add_argument("--form-only", action="store_true", help="only bring the stored notebook into normal form")
     options = parser.parse_args()
