@@ -203,6 +203,8 @@ def test_checks_are_found_wherever_a_cell_makes_them():
         "%time 1\nif True:\n    course_practice.check('masks.causal', partial(f, 2))\nchecked('a', f)\ncheck(name, f)"
     )
     assert [name for name, _ in worker.checks_of(source)] == ["masks.causal"]
+    named = worker.checks_of("check(obj=f, exercise_id='masks.causal')\ncheck('masks.leaks', obj=f)\ncheck('a')")
+    assert [name for name, _ in named] == ["masks.causal", "masks.leaks"]
     for strange in ("check('masks.causal', ", "-" * 10_000 + "1"):
         assert list(worker.checks_of(strange)) == []
 

@@ -83,10 +83,12 @@ def checks_of(source: str) -> Iterator[tuple[str, ast.expr]]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last one from what is nested too deep
         return
     for node in nodes:
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "check" and len(node.args) > 1:
-            name = getattr(node.args[0], "value", None)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "check":
+            by_name = {keyword.arg: keyword.value for keyword in node.keywords}
+            given = [*node.args, *(by_name[name] for name in ("exercise_id", "obj") if name in by_name)]
+            name = getattr(given[0], "value", None) if len(given) > 1 else None
             if isinstance(name, str):
-                yield name, node.args[1]
+                yield name, given[1]
 
 
 def prepared_judge() -> Callable[..., None]:
