@@ -15,7 +15,7 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)  # the zip format knows no earlier time
 
 def write(book: Path, target: Path) -> int:
     """Pack the pages; return how many there are."""
-    files = sorted(path for path in book.rglob("*") if path.is_file() and path.name != ".buildinfo")
+    files = sorted(path for path in book.rglob("*") if path.is_file() and not path.name.startswith("."))
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with zipfile.ZipFile(beside, "w") as packed:
