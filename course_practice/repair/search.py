@@ -29,9 +29,7 @@ STEP = 60  # and with so many of those at a time
 SHARES = (1.0, 1.0, 0.6)  # of the budget that is spent after trying the likely edits, the others, and new code
 SIMPLE = 3.5  # the cost of edits that say something by themselves, even when more is to be done
 LOOKED_AT = 4  # wrong cases whose values are compared with the reference's
-BUILT = 3  # times the work of a function: a class is built, and given its weights
 ROUNDS, MORE_ROUNDS = 200, 20  # a variant may go round so often, and so many times as often as the code as it is
-STEPS = 200  # expressions in a run: so many take half of the time of a usual run, and compiling takes the rest
 PREFERRED, ERROR_LINE, HELPER = -1.5, -0.8, 0.3  # what an edit costs more in such a line
 Known = tuple[Mistake, list[Outcome]]  # a mistake, and what it answers to each case
 
@@ -69,10 +67,10 @@ class Search:
                 self.variants.run(code, number)
             self.variants.rounds = ROUNDS + MORE_ROUNDS * self.variants.went_round
             # Right: the mistake depends on something that is not in these trees.
-            return () if as_is == RIGHT else self._search(as_is)
+            return () if as_is == RIGHT else self._search(code, as_is)
 
-    def _search(self, as_is: float) -> tuple[Edit, ...]:
-        context = self._observe()
+    def _search(self, code: CodeType, as_is: float) -> tuple[Edit, ...]:
+        context = self._observe(code)
         spots = [place for part in self.code.parts for place in places(part, context)]
         edits: list[Edit] = []
         waiting: list[Edit] = []
@@ -243,7 +241,7 @@ class Search:
 
     # What is known
 
-    def _observe(self) -> Context:
+    def _observe(self, code: CodeType) -> Context:
         """Run the code with a recorder around every expression, on a few of the wrong cases, and the reference, too."""
         variants, trees = self.variants, [part.tree for part in self.code.parts]
         recording, runs = Recording(trees), []
@@ -252,7 +250,7 @@ class Search:
             outcome = variants.run(recording.code, number, **recording.names)
             runs.append(recording.found)
             if number == self.first:
-                variants.price = (0.5 + recording.steps / STEPS) * (BUILT if isinstance(trees[-1], ast.ClassDef) else 1)
+                variants.set_price(code, number, recording.steps)
                 self.error = outcome.error
         if self.error is not None:
             line = learner_line(self.error, VARIANT)

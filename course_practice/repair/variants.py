@@ -2,6 +2,7 @@
 
 import copy
 import math
+import sys
 from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
@@ -20,18 +21,20 @@ from course_practice.repair.safety import containers, holds_itself
 
 RIGHT, CHANGES_INPUT, WRONG_SHAPE, WRONG_TYPE, ERROR, LATE = 0.0, 0.05, 1.5, 2.5, 3.0, 4.0
 LATE_RUNS = 25  # what a variant that never ends takes of the budget
+STEPS = 200  # expressions in a run: so many take half of the time of a usual run, and compiling takes the rest
+CALLS, FURTHER_CALL = 2_000, 0.0002  # calls in a usual run, and what each more costs: it builds or runs a whole model
 
 
 @dataclass
 class Budget:
     """What a search may cost: so much work that the same answer gets the same message on a busy machine, too.
 
-    A run of an answer on a case is 1, and more where it takes many steps. `seconds` of the processor are the last
-    limit.
+    A run of an answer on a case is 1, and more where it takes many steps or calls many functions. `seconds` of the
+    processor are the last limit.
     """
 
     work: float = 4_000
-    seconds: float = 12.0
+    seconds: float = 60.0
 
 
 @dataclass
@@ -100,6 +103,24 @@ class Variants:
             return self.exercise.run(self.code.built(code, **extra), Case(args, kwargs, given.about))
 
         return self.answer(call, given)
+
+    def set_price(self, code: CodeType, number: int, steps: int) -> None:
+        """What each run takes of the budget from now on, after one in which all calls of functions are counted."""
+        calls, before = 0, sys.getprofile()
+
+        def note(_frame: Any, event: str, _arg: Any) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            sys.setprofile(note)
+            try:
+                return self.exercise.run(self.code.built(code), Case(args, kwargs, self.cases[number].about))
+            finally:
+                sys.setprofile(before)
+
+        self.answer(call, self.cases[number])
+        self.price = 0.5 + steps / STEPS + round(FURTHER_CALL * max(calls - CALLS, 0), 1)
 
     def answer(self, call: Any, given: Case) -> Outcome:
         """What a function answers to a case, given copies of the inputs."""
