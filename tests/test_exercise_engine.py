@@ -4,9 +4,11 @@ import functools
 import inspect
 import json
 import math
+import os
 import random
 import re
 import signal
+import stat
 import sys
 import threading
 import time
@@ -795,6 +797,28 @@ def test_progress_of_another_shape_is_set_aside(content, capsys):
     assert "set aside as progress.damaged.json" in capsys.readouterr().out
     assert progress()["attempts"] == 1
     assert progress_file().with_suffix(".damaged.json").read_text(encoding="utf-8") == content
+
+
+def test_progress_in_a_device_leaves_the_device_alone(tmp_path):
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o600, os.stat(os.devnull).st_rdev)
+    except (AttributeError, PermissionError):
+        pytest.skip("only an administrator of Linux can make a device")
+    progress_file().parent.mkdir(parents=True)
+    progress_file().symlink_to(device)
+    assert judge(double).passed
+    assert device.is_char_device()
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".lock"] == []
+
+
+@pytest.mark.parametrize("words", ["x" * 10_000_000, "half a letter: \ud800"])
+def test_the_words_of_an_error_fit_on_a_page(words):
+    def raises(x):
+        raise ValueError(words)
+
+    told = judge(raises)._repr_html_()
+    assert len(told.encode("utf-8")) < 20_000
 
 
 def test_progress_keeps_what_a_later_version_adds(capsys):

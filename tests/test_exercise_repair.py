@@ -797,6 +797,7 @@ DANGEROUS = {
     "a helper that does it": "writes()",
     "a helper's helper": "calls_writes()",
     "a value that does it": "handle.write('x')",
+    "numbers without an end": "itertools.count()",
 }
 
 
@@ -805,7 +806,7 @@ def test_code_that_may_do_harm_is_not_tried_in_variants(notebook, call):
     import os
     from pathlib import Path
 
-    vars(notebook.module).update(os=os, o=os, Path=Path, handle=sys.stderr)
+    vars(notebook.module).update(os=os, o=os, itertools=itertools, Path=Path, handle=sys.stderr)
     notebook("def writes():\n    return open('x')\n\n\ndef calls_writes():\n    return writes()")
     assert code_of(notebook("def answer(n):\n    return n + 1")) is not None
     assert code_of(notebook(f"def answer(n):\n    if n > 100:\n        {call}\n    return n + 1")) is None

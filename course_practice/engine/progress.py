@@ -34,6 +34,8 @@ def _file() -> Path:
 def load() -> dict[str, dict[str, Any]]:
     """Progress by exercise id; empty where there is none yet. A damaged file is set aside, never overwritten."""
     path = _file()
+    if path.exists() and not path.is_file():  # a device, such as /dev/null
+        return {}
     try:
         content = json.loads(path.read_text(encoding="utf-8-sig"))  # Notepad puts a mark at the beginning
         if isinstance(content, dict) and all(map(is_entry, content.values())):
@@ -92,7 +94,8 @@ def record(exercise_id: str, passed: bool, diagnosis: str | None, solution: str 
 def _updating() -> Iterator[dict[str, dict[str, Any]]]:
     path = _file()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_suffix(".lock"), timeout=10):
+    beside = path if path.is_file() or not path.exists() else progress_file()  # never beside a device
+    with FileLock(beside.with_suffix(".lock"), timeout=10):
         progress = load()
         yield progress
         with written_whole(path) as file:

@@ -43,8 +43,9 @@ class Outcome:
 
     @functools.cached_property
     def said(self) -> str:
-        """The error's words; nothing where there is none."""
-        return "" if self.error is None else safe_text(str, self.error)
+        """The error's words, as many as a page can show; nothing where there is none."""
+        words = "" if self.error is None else safe_text(str, self.error)
+        return words[:PRINT_LIMIT].encode("utf-8", "replace").decode("utf-8")
 
 
 def run_safely(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], limit: Limit) -> Outcome:

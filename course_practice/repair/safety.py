@@ -4,6 +4,7 @@ What is allowed is listed, not what is forbidden: a module that nobody thought o
 """
 
 import ast
+import itertools
 import sys
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -26,6 +27,7 @@ _ATTRIBUTES = {
     "cpp_extension", "ops", "classes", "jit", "package", "onnx", "profiler", "share_memory_", "sleep", "f2py", "lib",
     "ctypeslib", "load_state_dict_from_url", "DataSource", "compile", "export", "testing", "sys", "os",
 }  # fmt: skip
+_ENDLESS = {"count": itertools.count, "cycle": itertools.cycle, "repeat": itertools.repeat}  # `sum` never stops on them
 _SPECIAL = {"__init__", "__call__", "__len__", "__getitem__", "__iter__", "__name__", "__class__", "__neg__", "__add__"}
 
 
@@ -44,11 +46,16 @@ def _allowed(node: ast.AST, scope: dict[str, Any], defined: set[str], seen: set[
         return all(_root(alias.name) in _MODULES and not _risky(alias.name) for alias in node.names)
     if isinstance(node, ast.ImportFrom):
         names = [node.module or "", *(alias.name for alias in node.names)]
-        return node.level == 0 and _root(names[0]) in _MODULES and not any(map(_risky, names))
+        endless = node.module == "itertools" and not _ENDLESS.keys().isdisjoint(names)
+        return node.level == 0 and not endless and _root(names[0]) in _MODULES and not any(map(_risky, names))
     if isinstance(node, ast.Global | ast.Nonlocal | ast.AsyncFunctionDef | ast.Await):
         return False
     if isinstance(node, ast.Attribute):
         of_a_library = isinstance(node.value, ast.Name) and isinstance(scope.get(node.value.id), ModuleType | type)
+        if node.attr in _ENDLESS and isinstance(node.value, ast.Name):
+            named = scope.get(node.value.id)
+            if named is itertools or (named is None and node.value.id == "itertools"):
+                return False
         changes = of_a_library and (not isinstance(node.ctx, ast.Load) or node.attr.startswith("set_"))
         return not changes and not _risky(node.attr) and (not node.attr.startswith("__") or node.attr in _SPECIAL)
     if isinstance(node, ast.Name):
@@ -67,6 +74,8 @@ def _root(name: str) -> str:
 
 def _trusted(value: Any, seen: set[int]) -> bool:
     """Comes a value from a library that does no harm, or is it plain data, or a function of the learner's like that?"""
+    if any(value is endless for endless in _ENDLESS.values()):
+        return False
     if id(value) in seen:
         return True
     seen.add(id(value))
