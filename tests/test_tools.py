@@ -422,7 +422,7 @@ def test_exercises_of_touched_subjects_are_picked_by_their_names(tmp_path, monke
     for paths, expected in {
         ("course_lib/masks.py", "tests/test_bleu.py"): [(*files, "-k", "[bleu. or [masks.")],
         ("README.md",): [],
-        ("pyproject.toml",): [files],
+        ("pyproject.toml",): [("--dist=worksteal", *files)],
     }.items():
         monkeypatch.setattr(stages, "changed", lambda since, paths=paths: list(paths))
         one.exercises()

@@ -12,11 +12,12 @@ from course_practice.engine.answers import difference_in, run
 from course_practice.engine.clock import Limit, alarm_ready
 from course_practice.engine.compare import Difference, brief, is_not_a_tensor, is_zero_one
 from course_practice.engine.explain import explain
+from course_practice.engine.inputs import input_of
 from course_practice.engine.model import Exercise
 from course_practice.engine.report import Result
 from course_practice.engine.sandbox import Outcome, is_out_of_memory, memory_limit
 from course_practice.engine.source import same_code, standalone_source, unfinished_line
-from course_practice.engine.trial import TIME_LIMIT, Trial, failed, input_of
+from course_practice.engine.trial import TIME_LIMIT, Trial, failed
 from course_practice.repair import Budget
 
 LONGEST = 86_400  # seconds: a day

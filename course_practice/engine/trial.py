@@ -20,6 +20,7 @@ from course_practice.engine.compare import (
     other_numbers,
     pattern,
 )
+from course_practice.engine.inputs import input_of, inputs, size
 from course_practice.engine.model import Case, Convention, Exercise, Mistake
 from course_practice.engine.naming import at_once, authors_lines, guilty_lines, without_praise
 from course_practice.engine.report import Result, failed
@@ -59,7 +60,7 @@ class Trial:
         found = {n: difference_in(self.exercise, want, outcome) for n, (want, outcome) in pairs}
         ranks = {"raised": 0, "returned-none": 1, "wrong-shape": 2, "wrong-type": 3}
         wrong = [n for n, difference in found.items() if difference]
-        return {n: found[n] for n in sorted(wrong, key=lambda n: (ranks.get(found[n].kind, 4), _size(self.cases[n])))}
+        return {n: found[n] for n in sorted(wrong, key=lambda n: (ranks.get(found[n].kind, 4), size(self.cases[n])))}
 
     @property
     def zero_one(self) -> bool:
@@ -230,7 +231,7 @@ class Trial:
     def _pattern(self) -> Difference | None:
         """What all wrong cases have in common, where that says more than the first of them."""
         seen = [
-            pattern(self.expected[n], canonical(self.exercise, self.outcomes[n].value), _inputs(self.cases[n]))
+            pattern(self.expected[n], canonical(self.exercise, self.outcomes[n].value), inputs(self.cases[n]))
             for n in self.differences
         ]
         return seen[0] if None not in seen and len({found.kind for found in seen}) == 1 else None
@@ -266,24 +267,3 @@ def located(result: Result, repair: Repair) -> dict[str, Any]:
         "lines": repair.lines,
         "repair": repair.kind,
     }
-
-
-def input_of(exercise: Exercise, given: Case) -> tuple[tuple[str, str], ...]:
-    """The input of a case, name by name."""
-    named = [*zip(exercise.all_parameters, given.args, strict=False), *given.kwargs.items()]
-    lines = [f"{name} = {_short(value)}" for name, value in named]
-    return ((f"Input ({given.about})" if given.about else "Input", "\n".join(lines)),)
-
-
-def _inputs(given: Case) -> list[Any]:
-    return [*given.args, *given.kwargs.values()]
-
-
-def _size(given: Case) -> int:
-    return sum(tensor.numel() for value in _inputs(given) if (tensor := as_tensor(value)) is not None)
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, torch.Tensor) and value.numel() > 12:
-        return f"a tensor of shape {tuple(value.shape)}"
-    return brief(value)
