@@ -207,7 +207,7 @@ MANY = Question(
 )
 ONE = question(options=[RIGHT, WRONG, Option("None", False, "It is no mask.")])
 GUESS = question(id="masks.guess", options=[RIGHT, WRONG], guess=True)
-HEAD = "<!doctype html><html lang=en><title>Quiz</title>"
+HEAD = "<!doctype html><html lang=en><meta charset=utf-8><title>Quiz</title>"
 PAGE = f"{HEAD}{Quiz('Quiz', '', (ONE, MANY))._repr_html_()}"
 COVERED = f"{HEAD}{Quiz('Warm-up', '', (ONE, MANY), covered=True)._repr_html_()}"
 GUESSES = f"{HEAD}{Quiz('Quiz', '', (GUESS,))._repr_html_()}"

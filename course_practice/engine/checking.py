@@ -47,11 +47,13 @@ def check_exercise(
 def _one_thread() -> Iterator[None]:
     """Inputs are small: several threads wait for one another, on a busy machine ten times as long as they work."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    if before > 1:
+        torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        if before > 1:
+            torch.set_num_threads(before)
 
 
 def _not_attempted(exercise: Exercise, obj: Any) -> Result | None:
