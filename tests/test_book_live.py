@@ -89,6 +89,19 @@ def test_a_cell_runs_with_what_stands_above_it(address):
         assert trouble == []
 
 
+def test_a_cell_that_ends_the_kernel_says_so_and_the_next_run_begins_anew(address):
+    with launch() as browser:
+        page = browser.new_page()
+        page.goto(f"{address}/book/index.html?token=a-token")
+        cell = page.locator("div.cell").nth(1)
+        for code, told in (("import os; os._exit(1)", "the kernel has gone"), ("print(6 * 7)", "42")):
+            cell.locator("pre").first.click()
+            page.keyboard.press("Control+A")
+            page.keyboard.type(code)
+            page.keyboard.press("Shift+Enter")
+            cell.get_by_text(told).wait_for(timeout=120_000)
+
+
 def test_without_the_token_there_is_only_the_login(address):
     assert "/login" in urllib.request.urlopen(f"{address}/book/index.html").url
 

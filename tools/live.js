@@ -39,8 +39,13 @@
     const made = await api("sessions", "POST", { path, name: place, type: "notebook", kernel: { name: "python3" } });
     kernel = made.kernel.id;
     socket = new WebSocket(`${location.protocol.replace("http", "ws")}//${location.host}/api/kernels/${kernel}/channels`);
-    socket.onmessage = event => { const m = JSON.parse(event.data); wait[m.parent_header?.msg_id]?.(m); };
-    socket.onclose = () => { starting = null; for (const each of Object.values(wait)) each(null); for (const cell of cells) cell.ran = false; };
+    const gone = () => { starting = null; for (const each of Object.values(wait)) each(null); for (const cell of cells) cell.ran = false; };
+    socket.onmessage = event => {
+      const m = JSON.parse(event.data);
+      if (["restarting", "autorestarting", "dead"].includes(m.content?.execution_state)) gone();
+      else wait[m.parent_header?.msg_id]?.(m);
+    };
+    socket.onclose = gone;
     await new Promise((done, fail) => { socket.onopen = done; socket.onerror = () => fail(new Error("no connection to the kernel")); });
   }
 
