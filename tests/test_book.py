@@ -289,7 +289,7 @@ def test_figures_are_numbered_and_say_what_they_show(page):
     assert len(numbers) == page.locator(".bd-article .course-figure").count() > 0
     first = numbers[0].partition(".")[0]
     assert numbers == [f"{first}.{n}" for n in range(1, len(numbers) + 1)]
-    silent = page.locator(".course-caption [aria-hidden]").evaluate_all("all => all.filter(e => !e.innerText).length")
+    silent = page.locator(".course-caption b + span").evaluate_all("all => all.filter(e => !e.innerText).length")
     assert silent <= 2, "figures whose words change with their controls"
 
 
@@ -306,6 +306,101 @@ SHIFT = """() => new Promise(told => {
 def test_nothing_moves_while_a_page_loads(book, visit, name, width):
     page = visit(viewport={"width": width, "height": 844}).open(book / f"{name}.html")
     assert page.evaluate(SHIFT) <= 0.02
+
+
+# A text's contrast with what is painted under it: shapes before it in the drawing, or the page. What stands on an image
+# has its ink from the image's own colors (tests/test_figures.py).
+PALE = """() => {
+    const rgba = (text) => { const n = text.match(/[\\d.]+/g).map(Number); return [n[0], n[1], n[2], n[3] ?? 1]; };
+    const over = (a, b) => [0, 1, 2].map(i => a[3] * a[i] + (1 - a[3]) * b[i]);
+    const light = (c) => c.slice(0, 3).map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const paint = (element, svg) => {
+        let color = rgba(getComputedStyle(element).fill);
+        color[3] *= getComputedStyle(element).fillOpacity;
+        for (let e = element; e !== svg; e = e.parentElement) color[3] *= getComputedStyle(e).opacity;
+        return color;
+    };
+    const found = [];
+    for (const svg of document.querySelectorAll('.course-figure svg[role=img]')) {
+        if (!svg.checkVisibility()) continue;
+        let page = [255, 255, 255];
+        for (const around of [...ancestors(svg)].reverse())
+            page = over(rgba(getComputedStyle(around).backgroundColor), page);
+        const parts = [...svg.querySelectorAll('path, rect, circle, ellipse, polygon, image, text')];
+        for (const [number, text] of parts.entries()) {
+            if (text.tagName !== 'text' || !text.textContent.trim()) continue;
+            const box = text.getBoundingClientRect(), x = box.x + box.width / 2, y = box.y + box.height / 2;
+            let ground = page;
+            for (const shape of parts.slice(0, number)) {
+                const its = shape.getBoundingClientRect();
+                if (shape.tagName === 'text' || shape.closest('defs, clipPath')) continue;
+                if (x < its.left || x > its.right || y < its.top || y > its.bottom) continue;
+                if (shape.tagName === 'image') { ground = null; continue; }
+                if (getComputedStyle(shape).fill === 'none') continue;
+                const at = new DOMPoint(x, y).matrixTransform(shape.getScreenCTM().inverse());
+                if (shape.isPointInFill(at)) ground = over(paint(shape, svg), ground ?? page);
+            }
+            if (!ground) continue;
+            const [a, b] = [light(over(paint(text, svg), ground)), light(ground)].sort((a, b) => b - a);
+            const contrast = (a + 0.05) / (b + 0.05);
+            if (contrast < 4.5) found.push(`${text.textContent}: ${contrast.toFixed(1)}`);
+        }
+    }
+    return found;
+    function* ancestors(e) { for (; e; e = e.parentElement) yield e; }
+}"""
+
+
+@each_chapter
+def test_text_of_drawings_stands_out_in_the_light_and_in_the_dark(page):
+    unfolded(page)
+    for scheme in ("dark", "light"):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
+        assert page.evaluate(PALE) == [], scheme
+
+
+def test_text_that_is_pale_is_found(visit, tmp_path):
+    """Fixture: pale on the page, dark on the page and on a dark box; pale on that box is right."""
+    texts = ("#999", 5), ("#111", 5), ("#111", 65), ("#999", 65)
+    words = "".join(f'<text x="{x}" y="{20 + 20 * i}" fill="{c}">{c}, {x}</text>' for i, (c, x) in enumerate(texts))
+    drawing = f'<svg role="img" width="120" height="99"><rect x="60" width="60" height="99" fill="#222"/>{words}</svg>'
+    (tmp_path / "page.html").write_text(f'<figure class="course-figure">{drawing}</figure>', encoding="utf-8")
+    found = visit().open(tmp_path / "page.html").evaluate(PALE)
+    assert [text.partition(":")[0] for text in found] == ["#999, 5", "#111, 65"]
+
+
+def test_terms_say_what_they_mean_by_keyboard_pointer_and_touch(book, visit):
+    page = visit(reduced_motion="reduce").open(book / "chapters" / "02_attention.html")
+    term, means = page.locator("a.course-term:visible").first, page.locator("#course-means")
+    before = term.bounding_box()
+    term.hover()
+    assert means.inner_text() == meaning(term)
+    assert term.bounding_box() == before
+    assert term.get_attribute("aria-describedby") == "course-means"
+    page.keyboard.press("Escape")
+    assert means.is_hidden()
+    assert term.get_attribute("aria-describedby") is None
+    page.keyboard.press("Tab")  # from here on the keyboard is what moves the focus
+    term.focus()
+    assert means.inner_text() == meaning(term)
+    assert visit_by_touch(visit, book).url.endswith(term.get_attribute("href").removeprefix(".."))
+
+
+def meaning(term) -> str:
+    return f"{term.get_attribute('data-hangul')} {term.get_attribute('data-means')}"
+
+
+def visit_by_touch(visit, book):
+    page = visit(has_touch=True, is_mobile=True).open(book / "chapters" / "02_attention.html")
+    term = page.locator("a.course-term:visible").first
+    term.tap()
+    assert page.locator("#course-means").is_visible()
+    assert page.url.endswith("02_attention.html")
+    term.tap()
+    page.wait_for_url("**/glossary.html#*")
+    return page
 
 
 @each_chapter

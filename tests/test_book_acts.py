@@ -1,6 +1,7 @@
 """The cards of what a reader is asked to do, the marks of pitfalls, and the captions of figures."""
 
 import sys
+from html import escape
 from importlib import import_module
 from pathlib import Path
 
@@ -154,7 +155,7 @@ def dot(x):
         (attention_view(["a"], [[1.0]], alt="It looks at itself."), "It looks at itself."),
         (explore(dot, alt="It moves.", x=(1, 2)), "It moves."),
         (explore(dot, alt=lambda x: f"It is at {x}.", x=(1, 2)), ""),
-        (explore(lambda x: f"<p>{x}</p>", alt="It counts.", x=(1, 2)), ""),
+        (explore(lambda x: f"<p>{x}</p>", alt="It counts.", x=(1, 2)), "It counts."),
         (shapes(box("X", "n=2 m=3"), "@", box("W", "m=3 k=4"), "=", box("Y", "n=2 k=4")), "Shapes, step by step."),
     ],
 )
@@ -162,4 +163,5 @@ def test_a_caption_says_what_stands_for_the_figure(figure, said):
     page = BeautifulSoup(captioned(figure.page(), "Figure 5.1"), "html.parser")
     caption = page.select_one(".course-captioned > .course-caption")
     assert caption.b.get_text() == "Figure 5.1"
-    assert caption.select_one("[aria-hidden=true]").get_text() == said
+    assert caption.select_one("b + span").get_text() == said
+    assert caption.select_one("b + span").has_attr("aria-hidden") == (f'aria-label="{escape(said)}' in figure.page())

@@ -1,5 +1,6 @@
 """The book's own extensions: alerts, the map, the pages written from data, the formulas."""
 
+import doctest
 import html
 import json
 import re
@@ -615,3 +616,40 @@ def test_pages_carry_figures_without_their_static_pictures(tmp_path):
     assert figure.page() in page
     assert page.count("data:image/png;base64,") == 1
     assert "course-alt" not in page.replace(css("figure"), "")
+
+
+# What a page leaves out, keeps in one line, and says of terms
+
+
+@pytest.mark.parametrize("name", ["page_terms", "page_weight"])
+def test_worked_examples_of_extensions_run(name):
+    assert doctest.testmod(import_module(name)) == (0, {"page_terms": 1, "page_weight": 2}[name])
+
+
+TERMS = """\
+# 05 · Of √d_k
+
+A Softmax and (3.75, 4, −1). **softmax** Two softmaxes, `logits`, and the [logits](../book/glossary.md#logits).
+"""
+
+
+def test_the_first_use_of_a_term_leads_to_the_glossary_and_says_what_it_means(tmp_path):
+    (tmp_path / "index.md").write_text("# Book\n\n```{toctree}\nchapters/05\nbook/glossary\n```\n", encoding="utf-8")
+    for name, text in (("chapters/05", TERMS), ("book/glossary", (BOOK / "glossary.md").read_text(encoding="utf-8"))):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / f"{name}.md").write_text(text, encoding="utf-8")
+    extensions = ["myst_parser", "page_lines", "page_terms", "page_weight"]
+    settings = {"extensions": extensions, "myst_heading_anchors": 4}
+    with docutils_namespace():
+        Sphinx(tmp_path, None, tmp_path / "out", tmp_path / "trees", "html", settings, status=None).build()
+    page = BeautifulSoup((tmp_path / "out" / "chapters" / "05.html").read_text(encoding="utf-8"), "html.parser")
+    links = page.select("a.course-term")
+    assert [(link.get_text(), link["href"]) for link in links] == [
+        ("Softmax", "../book/glossary.html#softmax"),
+        ("logits", "../book/glossary.html#logits"),
+    ]
+    assert links[0]["data-hangul"] == "소프트맥스"
+    assert links[0]["data-means"].startswith("It turns numbers into positive")
+    assert "(3.75,\u00a04,\u00a0−1)" in page.get_text()
+    assert str(page.h1.contents[1]) == "<sub>k</sub>"
+    assert page.select_one("script[src*='doctools.js']").has_attr("defer")

@@ -393,7 +393,7 @@ def test_frame_that_cannot_be_drawn_says_so():
         return curve()
 
     html = explore(draw, alt="Heads.", n_heads=[1, 2, 3])._repr_html_()
-    assert "<p>No figure for n_heads = 3: expected d_model divisible by n_heads, got 8 and 3 &lt;here&gt;</p>" in html
+    assert "<p>No figure for n heads = 3: expected d_model divisible by n_heads, got 8 and 3 &lt;here&gt;</p>" in html
     assert html.count("<svg") == 2
     assert "Traceback" not in html
     with pytest.raises(ValueError, match="got 8 and 3"):

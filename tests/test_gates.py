@@ -11,7 +11,7 @@ from tools import template
 from tools.cells import from_text, to_text
 from tools.environment import CHAPTERS
 from tools.form import text_of
-from tools.gates import chapter, definitions, exercises, folds, links, numbers, outputs, road, steady, width
+from tools.gates import chapter, definitions, drawings, exercises, folds, links, numbers, outputs, road, steady, width
 
 URL = "https://github.com/someone/transformer-course"
 COSTS = {"97_doubling": {"seconds": 3.0, "memory_mb": 280, "cores": 2}}
@@ -42,6 +42,9 @@ REGISTRY = {
     )
 }
 
+CONTROL = "<div class='course-controls'><label>{}</label></div>"
+DRAWING = "<svg role='img' aria-label='x' viewBox='0 0 600 9' width='800'>{}</svg>"
+NAMED = "<path stroke='{}' d='M0 0'/><text font-size='30'>RoPE</text>"
 GATES = {
     "chapter.stored_form": chapter.stored_form,
     "chapter.set_up": partial(chapter.set_up, url=URL),
@@ -62,6 +65,9 @@ GATES = {
     "outputs.answers_in_sight": outputs.answers_in_sight,
     "outputs.figures_without_words": outputs.figures_without_words,
     "outputs.too_heavy": outputs.too_heavy,
+    "drawings.controls": drawings.controls,
+    "drawings.letters": drawings.letters,
+    "drawings.one_color": drawings.one_color,
     "steady.fonts": steady.fonts,
     "steady.sizes": steady.sizes,
     "steady.clocks": steady.clocks,
@@ -301,6 +307,20 @@ BROKEN = {
         (output("prediction-answer", plain="tensor([7.])"), "('tensor('): print a heading first"),
         (output("prediction-answer", html="<figure hidden='hidden'>"), "('<'): print a heading first"),
     ],
+    "drawings.controls": [
+        (output(html=CONTROL.format("n_layers <input>")), "a control is called 'n_layers': name the choice in words"),
+        (output(html=CONTROL.format("<input> n")), "a control is called 'n': name the choice in words"),
+    ],
+    "drawings.letters": [
+        (output(html=DRAWING.format("<text font-size='12'>tiny</text>")), "'tiny' has 7.2 pixels on a phone"),
+        (output(html=DRAWING.format("<g font-size='9'><text>a</text></g>")), "'a' has 5.4 pixels on a phone"),
+    ],
+    "drawings.one_color": [
+        (
+            output(html=DRAWING.format(NAMED.format("#D55E00")) + DRAWING.format(NAMED.format("#0072B2"))),
+            "'RoPE' is #d55e00 in 'pitfall-1', #0072b2 in 'pitfall-1': give it one color",
+        ),
+    ],
     "outputs.figures_without_words": [
         (output(png="iVBORw0KGgo="), "cell 'pitfall-1': a picture without alternative text"),
         (output(plain="<Figure size 640x480 with 1 Axes>"), "a picture without alternative text"),
@@ -518,7 +538,7 @@ def test_cell_id_that_stands_twice_is_refused(tmp_path):
 
 def test_no_gate_lacks_a_broken_example():
     assert set(GATES) == set(BROKEN)
-    for module in (chapter, road, numbers, folds, width, outputs, steady, exercises, definitions, links):
+    for module in (chapter, road, numbers, folds, width, outputs, drawings, steady, exercises, definitions, links):
         for name, value in vars(module).items():
             notes = getattr(value, "__annotations__", {})
             if notes.get("return") == list[str] and {"path", "paths"} & set(notes) and not name.startswith("_"):

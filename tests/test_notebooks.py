@@ -8,7 +8,7 @@ from course_practice.exercises import registry
 from tools.address import address
 from tools.cost import measured
 from tools.environment import LIBRARY, ROOT, chapters
-from tools.gates import chapter, definitions, exercises, folds, links, numbers, outputs, road, steady, width
+from tools.gates import chapter, definitions, drawings, exercises, folds, links, numbers, outputs, road, steady, width
 
 each_chapter = pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 
@@ -47,6 +47,9 @@ def test_table_of_contents_names_every_chapter_in_its_order():
         outputs.answers_in_sight,
         outputs.figures_without_words,
         outputs.too_heavy,
+        drawings.controls,
+        drawings.letters,
+        drawings.one_color,
         steady.fonts,
         steady.sizes,
         steady.clocks,

@@ -21,6 +21,9 @@ def embed(app: Sphinx, problem: Exception | None) -> None:
             return f'url("data:font/woff;base64,{b64encode((sheet.parent / found[1]).read_bytes()).decode()}")'
 
         sheet.write_text(EARLY.sub(data, sheet.read_text(encoding="utf-8")), encoding="utf-8")
+        code = sheet.with_name("pygments.css")  # a page is light until a script says otherwise
+        light = code.read_text(encoding="utf-8").replace('html[data-theme="light"]', 'html:not([data-theme="dark"])')
+        code.write_text(light, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -12,6 +12,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 FIGURE = re.compile(r'<(?:figure|div)\b[^>]*\bclass="course-figure"')
 WORDS = re.compile(r'\baria-label="([^"]*)"')
+TOLD = re.compile(r'\bdata-text="([^"]*)"')
 SHOWN = " Shown: "  # in a figure with controls, what follows changes with them
 MOVES = 'data-course="explore"'
 SHAPES = re.compile(r" × \d+\) (?:equals|becomes, by|times) ")  # the picture itself, read out
@@ -32,12 +33,14 @@ class Captions(SphinxPostTransform):
 
 def captioned(html: str, number: str) -> str:
     """The figure with its caption. Who hears the figure has heard the words: the number is enough."""
-    found = WORDS.search(html)
+    found = (MOVES in html and TOLD.search(html)) or WORDS.search(html)
     words, shown, _ = unescape(found[1]).partition(SHOWN) if found else ("", "", "")
     if MOVES in html and not shown:
         words = ""  # they would hold for the first of its pictures alone
     words = "Shapes, step by step." if SHAPES.search(words) else words
-    text = f'<b>{number}</b> <span aria-hidden="true">{escape(words)}</span>'
+    heard = any(words in unescape(label) for label in WORDS.findall(html))
+    silent = ' aria-hidden="true"' if heard else ""
+    text = f"<b>{number}</b> <span{silent}>{escape(words)}</span>"
     return f'<div class="course-captioned">{html}<p class="course-caption">{text}</p></div>'
 
 

@@ -1,5 +1,5 @@
 // The few things that need a script: a filter for the pitfalls, the questions to look at again, wide formulas that a
-// keyboard can scroll, and the translator, which is loaded when it is asked for.
+// keyboard can scroll, what terms mean, and the translator, which is loaded when it is asked for.
 // A page opened from a folder may not read other pages: search shows their titles, without the lines around a hit.
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 
@@ -60,6 +60,8 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const place of document.querySelectorAll("[data-course-progress]")) showProgress(place);
   if (/\/chapters\/\d\d_[^/]*$/.test(location.pathname)) keepProgress();
   for (const place of document.querySelectorAll(".course-map")) showLinks(place);
+  const terms = document.querySelectorAll(".course-term");
+  if (terms.length) explainTerms(terms);
   for (const place of document.querySelectorAll("[data-course-translator]")) offerTranslator(place);
 });
 
@@ -228,4 +230,47 @@ function offerTranslator(place) {
     }
   });
   place.querySelector("[data-without-script]").replaceWith(button);
+}
+
+// A link to a term of the glossary says what it means where it stands: under the pointer, at the keyboard's focus, and
+// at the first touch; the second one follows it. Escape, or leaving it, takes the words away.
+function explainTerms(terms) {
+  const box = Object.assign(document.createElement("div"), { id: "course-means", role: "tooltip", hidden: true });
+  const korean = Object.assign(document.createElement("b"), { lang: "ko" });
+  const means = document.createElement("span");
+  let shown, later;
+  box.append(korean, " ", means);
+  document.body.append(box);
+  const hide = () => {
+    clearTimeout(later);
+    box.hidden = true;
+    shown?.removeAttribute("aria-describedby");
+    shown = undefined;
+  };
+  const leave = () => { later = setTimeout(hide, 300); };
+  const show = (term) => {
+    hide();
+    [korean.textContent, means.textContent] = [term.dataset.hangul, term.dataset.means];
+    box.hidden = false;
+    const line = term.getClientRects()[0], { clientWidth, clientHeight } = document.documentElement;
+    const below = line.bottom + box.offsetHeight + 8 < clientHeight;
+    box.style.left = `${scrollX + Math.max(8, Math.min(line.left, clientWidth - box.offsetWidth - 8))}px`;
+    box.style.top = `${scrollY + (below ? line.bottom + 4 : line.top - box.offsetHeight - 4)}px`;
+    term.setAttribute("aria-describedby", box.id);
+    shown = term;
+  };
+  for (const term of terms) {
+    term.addEventListener("pointerenter", ({ pointerType }) => { if (pointerType !== "touch") show(term); });
+    term.addEventListener("focus", () => { if (term.matches(":focus-visible")) show(term); });
+    for (const end of ["pointerleave", "blur"]) term.addEventListener(end, leave);
+    term.addEventListener("click", (event) => {
+      if (event.pointerType !== "touch" || shown === term) return;
+      event.preventDefault();
+      show(term);
+    });
+  }
+  box.addEventListener("pointerenter", () => clearTimeout(later));
+  box.addEventListener("pointerleave", leave);
+  addEventListener("keydown", ({ key }) => { if (key === "Escape") hide(); });
+  addEventListener("pointerdown", ({ target }) => { if (shown && !shown.contains(target) && !box.contains(target)) hide(); });
 }

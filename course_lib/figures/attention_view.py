@@ -11,7 +11,7 @@ from course_lib.figures.arrays import as_allowed, as_array, as_tokens
 from course_lib.figures.display import Output
 from course_lib.figures.page import css, script
 from course_lib.figures.raster import figure_to_png
-from course_lib.figures.style import INK, KEY, MASK, QUERY, new_figure, text_width
+from course_lib.figures.style import FADED, INK, KEY, QUERY, new_figure, text_width
 from course_lib.figures.svg import check_size, checked_alt
 
 ROW = 0.3  # inches from one token to the next
@@ -134,9 +134,9 @@ def _still(queries: list[str], keys: list[str], weights: np.ndarray, hidden: np.
     for i, token in enumerate(queries):
         _write(ax, -0.1, i, token, ha="right", weight="bold" if i == query else "normal")
     for j, token in enumerate(keys):
-        _write(ax, ACROSS + 0.1, j, token, color=MASK if hidden[query, j] else INK)
+        _write(ax, ACROSS + 0.1, j, token, color=FADED if hidden[query, j] else INK)
         written = "masked" if hidden[query, j] else f"{weights[query, j]:.2f}"
-        ax.text(ACROSS + right + number, j, written, ha="right", va="center", color=MASK if hidden[query, j] else INK)
+        ax.text(ACROSS + right + number, j, written, ha="right", va="center", color=FADED if hidden[query, j] else INK)
     faint = np.where(np.arange(len(queries)) == query, 0.005, FAINT)[:, None]
     for i, j in sorted(np.argwhere(~hidden & (weights >= faint)).tolist(), key=lambda cell: cell[0] == query):
         chosen = i == query

@@ -67,7 +67,7 @@ def bars(
         said |= {f"{name}, {place}" if name else place: [span] for place, *span in spans}
         if digits is not None:
             numbers = zip(at, middle, np.where(middle < 0, low, high), strict=True)
-            texts += [_number(ax, *number, digits, horizontal) for number in numbers]
+            texts += [_number(ax, *number, digits, horizontal, groups is None) for number in numbers]
     ticks, limits = (ax.set_yticks, ax.set_xlim) if horizontal else (ax.set_xticks, ax.set_ylim)
     ticks(range(len(places)), places)
     ax.tick_params("y" if horizontal else "x", length=0)
@@ -82,7 +82,7 @@ def bars(
     if horizontal:
         ax.invert_yaxis()
     if groups is not None:
-        fig.legend(loc="outside upper center", ncols=len(table))
+        fig.legend(loc="outside upper center", ncols=max(1, int(WIDTH // (max(map(text_width, table)) + 0.6))))
     return show(fig, alt=alt, numbers=in_numbers(said, digits) if told else "")
 
 
@@ -112,21 +112,19 @@ def _bars(ax: Axes, at, spans, thick: float, horizontal: bool, **look) -> None:
     """Bars as long as the middles, whiskers where low and high differ."""
     middle, low, high = spans
     whiskers = np.where(low < high, [middle - low, high - middle], np.nan)
-    whisker = {"fmt": "none", "ecolor": INK, "capsize": 3}
-    if horizontal:
-        ax.barh(at, middle, thick, **look)
-        ax.errorbar(middle, at, xerr=whiskers, **whisker)
-    else:
-        ax.bar(at, middle, thick, **look)
-        ax.errorbar(at, middle, yerr=whiskers, **whisker)
+    draw, side, places = (ax.barh, "xerr", (middle, at)) if horizontal else (ax.bar, "yerr", (at, middle))
+    draw(at, middle, thick, **look)
+    ax.errorbar(*places, **{side: whiskers}, fmt="none", ecolor=INK, capsize=3)
 
 
-def _number(ax: Axes, place: float, value: float, end: float, digits: int, horizontal: bool) -> str:
-    """Write the number at the outer end of its bar, or of its whisker."""
+def _number(ax: Axes, place: float, value: float, end: float, digits: int, horizontal: bool, alone: bool) -> str:
+    """Write the number at the outer end of its bar, or of its whisker; beside a long whisker, where there is room."""
     written, side = f"{value:.{digits}f}".replace("-", "−"), -1 if value < 0 else 1
     if horizontal:
         look = {"xy": (end, place), "xytext": (4 * side, 0), "ha": "left" if side > 0 else "right", "va": "center"}
     else:
-        look = {"xy": (place, end), "xytext": (0, 3 * side), "ha": "center", "va": "bottom" if side > 0 else "top"}
+        beside = alone and abs(end - value) > abs(value) / 4
+        look = {"xy": (place, value if beside else end), "xytext": (5 * beside, 3 * side)}
+        look |= {"ha": "left" if beside else "center", "va": "bottom" if side > 0 else "top"}
     ax.annotate(written, textcoords="offset points", **look)
     return written

@@ -92,7 +92,8 @@ def explore(
             png = figure_to_png(drawn) if isinstance(drawn, Figure) else getattr(drawn, "png", None)
     if len(errors) == len(combinations):
         raise errors[0]
-    explorer = Explorer(offered, shown, combinations.index(shown), frames, png)
+    spoken = [{_words(name): value for name, value in named.items()} for named in (offered, shown)]
+    explorer = Explorer(*spoken, combinations.index(shown), frames, png)
     check_size(explorer._repr_html_(), f"It holds {len(frames)} frames: offer fewer values, or draw fewer points.")
     return explorer
 
@@ -131,7 +132,11 @@ def _options(name: str, given) -> list:
 
 
 def _sentence(values: Mapping) -> str:
-    return ", ".join(f"{name} = {label(value)}" for name, value in values.items())
+    return ", ".join(f"{_words(name)} = {label(value)}" for name, value in values.items())
+
+
+def _words(name: str) -> str:
+    return name if name.startswith("d_") else name.replace("_", " ")
 
 
 def _frame(drawn, text: str, salt: str) -> str:

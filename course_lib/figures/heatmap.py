@@ -61,9 +61,10 @@ def heatmap(
     rows = as_tokens(queries, n_queries, "queries") if queries is not None else None
     columns = as_tokens(keys, n_keys, "keys") if keys is not None else None
     if ax is None:
-        cell = min(CELL, 5.6 / max(values.shape))
         slant = 0.7 * _margin(columns)  # of labels at 45 degrees, upwards and to the right
-        _, ax = new_figure(n_keys * cell + _margin(rows) + slant, n_queries * cell + slant + 0.5)
+        beside, least = _margin(rows) + slant, CELL_NUMBER if annotate and n_keys <= ANNOTATED_MAX else CELL_MIN
+        cell = min(CELL, 5.6 / max(values.shape), max(least, (PHONE - beside) / n_keys))
+        _, ax = new_figure(n_keys * cell + beside, n_queries * cell + slant + 0.5)
     colors = mpl.cm.ScalarMappable(mpl.colors.Normalize(*_range(values[~hidden], vmin, vmax)), SEQUENTIAL)
     _cells(ax, values, hidden, colors)
     numbers = ""
@@ -172,7 +173,8 @@ def _numbers(ax: Axes, values, hidden, colors) -> None:
 
 
 def _labels(ax: Axes, rows, columns, shape) -> None:
-    ax.set(xlabel="keys", ylabel="queries")
+    ax.set_xlabel("keys", weight="bold")  # unlike the labels beside it
+    ax.set_ylabel("queries", weight="bold")
     ax.xaxis.set_label_position("top")
     ax.xaxis.tick_top()
     ax.tick_params(length=0)

@@ -62,6 +62,8 @@ def lines(
     if xlog and x.size <= FEW // 2:
         ax.set_xticks(x, [f"{value:g}" for value in x])
         ax.xaxis.set_minor_locator(NullLocator())
+    elif not xlog and (x == x.round()).all():
+        ax.locator_params("x", integer=True)
     if ylim is not None:
         ax.set_ylim(*ylim)
     ax.margins(x=0.02)

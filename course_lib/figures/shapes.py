@@ -47,7 +47,7 @@ class Box:
         return sizes[first:]
 
     def __str__(self) -> str:
-        return f"{self.name} ({' × '.join(str(size) for _, size in self.axes)})"
+        return f"{self.name.replace('$', '')} ({' × '.join(str(size) for _, size in self.axes)})"
 
 
 def box(name: str, axes: str, color: str | None = None) -> Box:
@@ -212,7 +212,7 @@ def _over(part: Box) -> list[str]:
 
 
 def _widest(lines: Iterable[str]) -> float:
-    return max(map(text_width, lines), default=0.0)
+    return max((text_width(line.replace("$", "")) for line in lines), default=0.0)
 
 
 def _measure(part: Box | str, scale: _Scale) -> _Size:
@@ -259,7 +259,7 @@ def _draw_box(ax: Axes, part: Box, left: float, room: float, middle: float, scal
     for number, text in enumerate(reversed(_over(part))):
         weight = "bold" if text is part.name else "normal"
         above = top - BEHIND * behind - PAD - LINE * number
-        ax.text(center, above, text, ha="center", va="bottom", weight=weight, parse_math=False)
+        ax.text(center, above, text, ha="center", va="bottom", weight=weight, parse_math=text is part.name)
     under = _label(part.columns, scale.between)
     if _widest(under.split("\n")) > width:  # it would touch the rows' text
         bottom = max(bottom, middle + LINE)

@@ -22,6 +22,7 @@ PALETTE = (QUERY, KEY, VALUE, ACCENT, EXTRA, MASK)
 
 # Black is the ink: `show` turns it into the page's own text color, so it is light on a dark page.
 INK = "#000000"
+FADED = (INK, 0.65)  # text that is less: still at 4.5 : 1 on a light page and on a dark one
 # Near enough to black for AA contrast on any color of the map, and yet not the ink.
 DARK, LIGHT = "#010101", "#ffffff"
 
@@ -36,14 +37,8 @@ FAMILIES = ["DejaVu Sans", KOREAN]
 
 # Sizes in points; 12 points are 16 pixels, the text size of the page.
 STYLE = {
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
+    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
+    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
     "font.family": FAMILIES,
     "mathtext.fontset": "dejavusans",
     "font.size": 12,

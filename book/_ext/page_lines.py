@@ -1,0 +1,37 @@
+"""Sphinx extension: tuples of numbers are not broken across lines, and √d_k has its subscript."""
+
+import re
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+TUPLE = re.compile(r"\([−\d./]+(?:, [−\d./]+)+\)")
+NAME, ROOT = re.compile(r"(√?[dW])_([A-Za-z]+)\b"), re.compile(r"(√[dW])_([A-Za-z]+)\b")  # in headings; elsewhere
+AS_WRITTEN = (nodes.raw, nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.comment)
+
+
+class Together(SphinxTransform):
+    """Before the contents are collected (at 880), which show the headings as they are here."""
+
+    default_priority = 870
+
+    def apply(self, **kwargs: object) -> None:
+        for text in list(self.document.findall(nodes.Text)):
+            if not isinstance(text.parent, AS_WRITTEN):
+                whole = TUPLE.sub(lambda found: found[0].replace(" ", "\u00a0"), text)
+                pattern = NAME if isinstance(text.parent, nodes.title) else ROOT
+                if whole != text or pattern.search(text):
+                    text.parent.replace(text, list(pieces(whole, pattern)))
+
+
+def pieces(text: str, pattern: re.Pattern):
+    """The text, with what follows the underscore of a name as a subscript."""
+    for number, piece in enumerate(pattern.split(text)):
+        if piece:
+            yield nodes.subscript("", piece) if number % 3 == 2 else nodes.Text(piece)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_transform(Together)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

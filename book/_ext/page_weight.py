@@ -1,0 +1,54 @@
+"""Sphinx extension: a page without what it would hold twice, or what nobody sees.
+
+* Code spans that have the color of the code around them are left out.
+* Style sheets of figures and quizzes stand once, at the beginning; a script that stands often is written down once.
+* Scripts of the frame wait until the page is read: they do nothing before.
+"""
+
+import re
+from collections import Counter
+from zlib import crc32
+
+from sphinx.application import Sphinx
+
+PLAIN = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
+STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
+SCRIPT = re.compile(r"<script>(.+?)</script>", re.DOTALL)
+
+
+def lighter(body: str) -> str:
+    """The same page in fewer bytes.
+
+    >>> lighter('<style>a</style><p><style>a</style><span class="n">x</span></p>')
+    '<style>a</style><p>x</p>'
+    >>> lighter("<script>f()</script> <script>f()</script>")
+    '<script>window.course2901694534 = () => {f()}; course2901694534()</script> <script>course2901694534()</script>'
+    """
+    styles = dict.fromkeys(STYLE.findall(body))
+    body = PLAIN.sub(r"\1", STYLE.sub("", body))
+    for text, times in Counter(SCRIPT.findall(body)).items():
+        if times > 1:
+            name = f"course{crc32(text.encode())}"
+            first, *rest = body.split(f"<script>{text}</script>")
+            body = f"<script>{name}()</script>".join(rest)
+            body = f"{first}<script>window.{name} = () => {{{text}}}; {name}()</script>{body}"
+    return "".join(styles) + body
+
+
+def later(script):
+    """A script of the frame that runs when the page is read; what scripts in the page ask for is there at once."""
+    if not script.filename or "documentation_options" in script.filename:
+        return script
+    return type(script)(script.filename, priority=script.priority, **{"defer": "defer", **script.attributes})
+
+
+def shorten(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
+    if app.builder.name == "html":
+        context["body"] = lighter(context.get("body", ""))
+    if app.builder.name == "html" and page != "search":  # search begins with a script of its own
+        context["script_files"] = list(map(later, context.get("script_files", ())))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("html-page-context", shorten, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
