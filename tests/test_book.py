@@ -308,6 +308,24 @@ def test_nothing_moves_while_a_page_loads(book, visit, name, width):
     assert page.evaluate(SHIFT) <= 0.02
 
 
+BEGINS_A_LINE = """() => [...document.querySelectorAll('.bd-article :is(math[display=inline], code, a)')]
+    .filter(part => {
+    const text = part.nextSibling;
+    const at = text?.nodeType === Node.TEXT_NODE ? text.data.search(/[^\\u2060]/) : -1;
+    if (at < 0 || !/[.,;:)]/.test(text.data[at])) return false;
+    const range = document.createRange();
+    range.setStart(text, at);
+    range.setEnd(text, at + 1);
+    const sign = range.getClientRects()[0], before = [...part.getClientRects()].pop();
+    return sign && before && sign.top > before.bottom - 2 && sign.left < before.left;
+}).map(part => part.textContent)"""
+
+
+@each_chapter
+def test_no_line_begins_with_a_comma(page):
+    assert unfolded(page).evaluate(BEGINS_A_LINE) == []
+
+
 # A text's contrast with what is painted under it: shapes before it in the drawing, or the page. What stands on an image
 # has its ink from the image's own colors (tests/test_figures.py).
 PALE = """() => {

@@ -4,6 +4,7 @@
 * A question: from `**In one sentence:**` to the fold "A model answer".
 * An exercise: from its heading to its solution; the heading's stars and minutes are set apart.
 * A pitfall: each section under "Pitfalls, measured".
+* The opening table, whose first row is no heading.
 
 The words stay as they are in the chapter; only what groups them is added, and the form is the style sheet's.
 """
@@ -28,6 +29,9 @@ class Acts(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **kwargs: object) -> None:
+        for table in self.document.findall(nodes.table):
+            if table.astext().startswith("You will build"):
+                table["classes"].append("course-opening")
         for section in list(self.document.findall(nodes.section)):
             if section.children:
                 for card, parts in asked(section):

@@ -1,4 +1,4 @@
-"""Sphinx extension: tuples of numbers are not broken across lines, and √d_k has its subscript."""
+"""Sphinx extension: tuples, and a formula with its comma, are not broken across lines; √d_k has its subscript."""
 
 import re
 
@@ -9,6 +9,8 @@ from sphinx.transforms import SphinxTransform
 TUPLE = re.compile(r"\([−\d./]+(?:, [−\d./]+)+\)")
 NAME, ROOT = re.compile(r"(√?[dW])_([A-Za-z]+)\b"), re.compile(r"(√[dW])_([A-Za-z]+)\b")  # in headings; elsewhere
 AS_WRITTEN = (nodes.raw, nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.comment)
+# A browser breaks the line after a formula, whatever sign follows (formulas.py writes a word joiner between them).
+FORMULA = re.compile(r'(<math display="inline">(?:(?!</math>).)*</math>)\u2060([.,;:!?)’”]+)', re.DOTALL)
 
 
 class Together(SphinxTransform):
@@ -32,6 +34,11 @@ def pieces(text: str, pattern: re.Pattern):
             yield nodes.subscript("", piece) if number % 3 == 2 else nodes.Text(piece)
 
 
+def tie(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
+    context["body"] = FORMULA.sub(r'<span class="course-tied">\1\2</span>', context.get("body", ""))
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_transform(Together)
+    app.connect("html-page-context", tie)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
