@@ -345,7 +345,7 @@ PALE = """() => {
         let page = [255, 255, 255];
         for (const around of [...ancestors(svg)].reverse())
             page = over(rgba(getComputedStyle(around).backgroundColor), page);
-        const parts = [...svg.querySelectorAll('path, rect, circle, ellipse, polygon, image, text')];
+        const parts = [...svg.querySelectorAll('path, rect, circle, ellipse, polygon, use, image, text')];
         for (const [number, text] of parts.entries()) {
             if (text.tagName !== 'text' || !text.textContent.trim()) continue;
             const box = text.getBoundingClientRect(), x = box.x + box.width / 2, y = box.y + box.height / 2;
@@ -357,7 +357,7 @@ PALE = """() => {
                 if (shape.tagName === 'image') { ground = null; continue; }
                 if (getComputedStyle(shape).fill === 'none') continue;
                 const at = new DOMPoint(x, y).matrixTransform(shape.getScreenCTM().inverse());
-                if (shape.isPointInFill(at)) ground = over(paint(shape, svg), ground ?? page);
+                if (shape.isPointInFill?.(at) ?? true) ground = over(paint(shape, svg), ground ?? page);
             }
             if (!ground) continue;
             const [a, b] = [light(over(paint(text, svg), ground)), light(ground)].sort((a, b) => b - a);
