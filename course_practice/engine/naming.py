@@ -137,7 +137,7 @@ def guilty_lines(change: Change, obj: Any) -> dict[int, str]:
             asked = _words(text) - old or (_words(text) if text in right else set())  # it was moved
             able = [(_likeness(text, other), line) for other, line in open_lines if not asked or asked & _words(other)]
             near = sorted(able, reverse=True)
-            if not near or near[0][0] < _ALIKE:
+            if not near or near[0][0] < _ALIKE or not _words(text):  # of variables alone it says nothing
                 nearest.append(None)
             elif len(near) == 1 or near[0][0] > near[1][0]:
                 nearest.append(near[0][1])

@@ -13,8 +13,8 @@ from typing import Any
 
 import course_lib
 from course_practice.engine.rounds import COUNTER, counted
-from course_practice.engine.source import bare, first_line, free_names, source_of, tree_of
-from course_practice.repair.safety import is_fixed, is_safe
+from course_practice.engine.source import bare, first_line, source_of, tree_of
+from course_practice.repair.safety import from_outside, is_fixed, is_safe, names_in
 
 LINES = 60  # a longer text takes too long to search
 VARIANT = "<a variant of your code>"
@@ -89,13 +89,13 @@ def code_of(obj: Any) -> Code | None:
     parts = [*_helpers(part, scope, obj.__module__), part]
     if sum(len(part.lines) for part in parts) > LINES:
         parts = [part]
-    from_outside = set().union(*(_from_outside(part.tree) for part in parts))
-    used = {name for part in parts for name in _names(part.tree)}
-    for name in (used - from_outside) & scope.keys():
+    outside = set().union(*(from_outside(part.tree) for part in parts))
+    used = {name for part in parts for name in names_in(part.tree)}
+    for name in (used - outside) & scope.keys():
         del scope[name]  # only a variable has it: what the notebook calls by this name, `_` of the last cell, is other
     if len(part.lines) > LINES or not is_safe([part.tree for part in parts], scope):
         return None
-    mutable = sorted(name for name in from_outside & scope.keys() if not is_fixed(scope[name]))
+    mutable = sorted(name for name in outside & scope.keys() if not is_fixed(scope[name]))
     code = Code(parts, scope, mutable)
     try:
         copy.deepcopy([scope[name] for name in mutable])
@@ -145,8 +145,8 @@ def _helpers(part: Part, scope: dict[str, Any], home: str) -> list[Part]:
     found: dict[str, Part] = {}
 
     def collect(tree: ast.AST) -> None:
-        outside = _from_outside(tree)
-        for name in filter(outside.__contains__, _names(tree)):
+        outside = from_outside(tree)
+        for name in filter(outside.__contains__, names_in(tree)):
             obj = scope.get(name)
             if name in found or name == part.tree.name or not isinstance(obj, FunctionType | type):
                 continue
@@ -157,18 +157,6 @@ def _helpers(part: Part, scope: dict[str, Any], home: str) -> list[Part]:
 
     collect(part.tree)
     return list(reversed(found.values()))
-
-
-def _from_outside(tree: ast.AST) -> set[str]:
-    """The names that a definition takes from the place it stands in: none of its variables."""
-    try:
-        return free_names(compile(ast.Module([tree], []), VARIANT, "exec"))
-    except SyntaxError:  # `nonlocal`, for one, without the function around it
-        return set(_names(tree))
-
-
-def _names(tree: ast.AST) -> list[str]:
-    return list(dict.fromkeys(node.id for node in ast.walk(tree) if isinstance(node, ast.Name)))
 
 
 def _is_of_the_course(obj: Any) -> bool:

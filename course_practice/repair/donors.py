@@ -19,7 +19,7 @@ from course_practice.repair.templates import written
 LARGEST = 13
 _HOLE = "_hole"
 INSTEAD = "is {it} what is needed here?"
-_MISSING = "is a step missing right after {it}?"
+_MISSING = "does {it} need one more step?"
 
 
 class Reference:

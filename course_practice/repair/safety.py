@@ -9,7 +9,7 @@ import sys
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-from course_practice.engine.source import tree_of
+from course_practice.engine.source import free_names, tree_of
 
 _MODULES = {
     "torch", "numpy", "math", "cmath", "random", "statistics", "itertools", "functools", "operator", "collections",
@@ -95,7 +95,21 @@ def _is_own(value: Any, home: str, seen: set[int]) -> bool:
     tree, module = tree_of(value), sys.modules.get(home)
     if not isinstance(tree, ast.FunctionDef | ast.ClassDef) or module is None or getattr(value, "__closure__", None):
         return False
-    return _is_safe([tree], vars(module), seen)
+    outside = from_outside(tree)  # a variable of its own is not what the notebook calls by this name
+    return _is_safe([tree], {name: value for name, value in vars(module).items() if name in outside}, seen)
+
+
+def from_outside(tree: ast.AST) -> set[str]:
+    """The names that a definition takes from the place it stands in: none of its variables."""
+    try:
+        return free_names(compile(ast.Module([tree], []), "<a definition>", "exec"))
+    except SyntaxError:  # `nonlocal`, for one, without the function around it
+        return set(names_in(tree))
+
+
+def names_in(tree: ast.AST) -> list[str]:
+    """All names that stand in a tree, each once, in their order."""
+    return list(dict.fromkeys(node.id for node in ast.walk(tree) if isinstance(node, ast.Name)))
 
 
 def is_fixed(value: Any) -> bool:

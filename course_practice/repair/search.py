@@ -19,7 +19,7 @@ from course_practice.repair.location import Location
 from course_practice.repair.matching import edits_at
 from course_practice.repair.observed import Recording, variables
 from course_practice.repair.operators import FIRST_OPERATORS, LATER_OPERATORS
-from course_practice.repair.patterns import ADDING_PATTERNS, BRACKET_PATTERNS, MORE_PATTERNS, PATTERNS
+from course_practice.repair.patterns import ADDING_PATTERNS, BRACKET_PATTERNS, MORE_PATTERNS, PATTERNS, SIGN
 from course_practice.repair.soundness import Soundness, keeps_names, mark_of
 from course_practice.repair.statements import statement_edits
 from course_practice.repair.variants import RIGHT, Variants
@@ -175,6 +175,8 @@ class Search:
         """
         exercise, got = self.variants.exercise, self.variants.outcome
         if not self.known or got.error is not None or edit.cost >= SIMPLE or not keeps_names(edit):
+            return None
+        if edit.asks == SIGN:  # nobody leaves out a minus besides; one that is put in makes up for another slip
             return None
         if number not in self.marks:
             self.marks[number] = [mark_of(wanted[number]) for _mistake, wanted in self.known]
