@@ -214,6 +214,11 @@ def test_one_curve_needs_no_name_and_marks_have_theirs(figures):
     assert list(ax.lines[-1].get_xdata()) == [2, 2]
 
 
+def test_what_is_counted_has_whole_ticks(figures):
+    lines(range(2, 17, 2), [1.0] * 8, alt="Symbols.")
+    assert [tick % 1 for tick in figures[0].axes[0].get_xticks()] == [0] * len(figures[0].axes[0].get_xticks())
+
+
 def test_logarithmic_axes_name_the_values_given(figures):
     lines([1, 4, 16], [0.1, 1, 10], xlog=True, ylog=True, alt="Logs.")
     ax = figures[0].axes[0]
@@ -234,6 +239,12 @@ def test_bars_have_their_heights_and_numbers(figures):
     whiskers = [tuple(map(tuple, path.vertices)) for path in ax.collections[0].get_paths()]
     spans = [span for span in whiskers if not np.isnan(span).any()]
     np.testing.assert_allclose(spans, [((1, 0.2), (1, 0.9))])
+
+
+def test_beside_a_long_whisker_the_number_stands_at_its_bar(figures):
+    bars({"a": [0, 0, 0.35], "b": [0.69, 0.7, 0.71]}, alt="Two.")
+    long, short = figures[0].axes[0].texts
+    assert (long.xy, long.get_ha(), short.xy, short.get_ha()) == ((0, 0), "left", (1, 0.71), "center")
 
 
 def test_long_names_lie_and_the_first_is_on_top(figures):
@@ -310,6 +321,11 @@ def test_figure_is_as_narrow_as_a_phone_asks_for(figures):
     assert figures[0].get_figwidth() <= 5.4  # 518 pixels: 16 of them are 11 on a screen of 390 with margins of 16
     assert len(figures[0].axes[0].patches) == 6, "the row is broken, nothing is lost"
     assert WIDTH <= 5.4
+
+
+def test_a_name_may_be_a_formula(figures):
+    assert repr(shapes(box("$W^Q_i$", "28 7"))) == "Figure: W^Q_i (28 × 7)."
+    assert next(text for text in figures[0].axes[0].texts if "W" in text.get_text()).get_parse_math()
 
 
 def test_further_axes_stand_behind(figures):
