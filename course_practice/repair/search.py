@@ -52,6 +52,7 @@ class Search:
         self.marks: dict[int, list[tuple]] = {}  # of what they answer to a case
         self.variants, self.code, self.first = variants, variants.code, wrong[0]
         self.looked_at = wrong[:LOOKED_AT]
+        self.right = [number for number in range(len(variants.cases)) if number not in wrong]
         self.error_line, self.line = error_line, line
         self.nearer: list[_Seed] = []
         self.error: BaseException | None = None
@@ -184,6 +185,8 @@ class Search:
         near = [known for known, its in zip(self.known, self.marks[number], strict=True) if its == mark]
         if not any(answers.same_outcome(exercise, wanted[number], got) for _mistake, wanted in near):
             return None
+        if any(self.variants.rate(code, number) != RIGHT for number in self.right):
+            return None  # what makes a right case wrong repairs nothing
         got = [self.variants.run(code, number) for number in range(len(self.variants.cases))]
         for mistake, wanted in near:
             same = (answers.same_outcome(exercise, a, b) for a, b in zip(wanted, got, strict=True))

@@ -37,7 +37,7 @@ def _hidden_twice(obj, given):
     if not none.isneginf().all():
         return ""
     merged = [as_tensor(part) for part in obj(hidden, none, hidden.clone(), none.clone())]
-    if any(part.isnan().any() for part in merged):
+    if any(part.isnan().any() for part in merged) or merged[0].any():
         return "both-hidden"
     after = [as_tensor(part) for part in obj(*merged, output.clone(), size.clone())]
     same = all(torch.allclose(a.to(b), b, atol=1e-5) for a, b in zip(after, (output, size), strict=True))
