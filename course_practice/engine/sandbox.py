@@ -75,7 +75,7 @@ def sealed() -> Iterator[io.StringIO]:
 
 def call_in_time(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], limit: Limit) -> Outcome:
     """Call on the arguments themselves until the limit, inside `sealed()`; the outcome's value is a plain one."""
-    outcome, modules = Outcome(), list(sys.modules)
+    outcome, modules = Outcome(), set(sys.modules)
     try:
         with memory_limit():
             outcome.value = in_time(limit, _plain_value, call, args, kwargs)
@@ -85,7 +85,7 @@ def call_in_time(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], 
         outcome.error = error
         if is_out_of_memory(error) or outcome.out_of_time:
             traceback.clear_frames(error.__traceback__)  # they hold what was too large
-        forget_half_made(set(modules))
+        forget_half_made(modules)
     return outcome
 
 

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import Any
 
 import numpy as np
@@ -149,12 +149,12 @@ def _put_names_back(namespace: Any, before: dict[str, Any]) -> None:
         delattr(namespace, name)  # it hid what the class above has
 
 
-def forget_half_made(known: Collection[str]) -> None:
+def forget_half_made(known: Set[str]) -> None:
     """Take out of `sys.modules` what an interrupted import has left there: parts of a package that is not there itself.
 
     Python takes the package itself out, and with its parts still in it could never be imported again.
     """
-    for name in [name for name in sys.modules if name not in known]:
+    for name in sys.modules.keys() - known:
         above = name.split(".")[:-1]
         if not all(".".join(above[: n + 1]) in sys.modules for n in range(len(above))):
             sys.modules.pop(name, None)
