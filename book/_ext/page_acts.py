@@ -30,7 +30,7 @@ class Acts(SphinxPostTransform):
 
     def run(self, **kwargs: object) -> None:
         for table in self.document.findall(nodes.table):
-            if table.astext().startswith("You will build"):
+            if table.astext().lstrip().startswith("You will build"):
                 table["classes"].append("course-opening")
         for section in list(self.document.findall(nodes.section)):
             if section.children:
