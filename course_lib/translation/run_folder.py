@@ -101,8 +101,7 @@ def recorded_options(folder: Path) -> dict[str, Any]:
     path = folder / "options.json"
     options = read_json(path) if path.exists() else {}
     for name, right in READ.items():
-        asked = name in options or (name == "data" and "data_checksum" in options)
-        if asked and not right(options.get(name)):
+        if (name in options or f"{name}_checksum" in options) and not right(options.get(name)):
             raise ValueError(
                 f"expected for {name!r} in {path} what train writes there, got {str(options.get(name))[:60]!r}: "
                 "the file was changed, so mend it, or name another folder"
