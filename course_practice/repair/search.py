@@ -175,9 +175,8 @@ class Search:
         Without one of its names the code may answer like a mistake that the learner did not make.
         """
         exercise, got = self.variants.exercise, self.variants.outcome
-        if not self.known or got.error is not None or edit.cost >= SIMPLE or not keeps_names(edit):
-            return None
-        if edit.asks == SIGN:  # nobody leaves out a minus besides; one that is put in makes up for another slip
+        unfit = edit.cost >= SIMPLE or edit.asks == SIGN or not keeps_names(edit)  # a new minus hides another slip
+        if not self.known or got.error is not None or unfit:
             return None
         if number not in self.marks:
             self.marks[number] = [mark_of(wanted[number]) for _mistake, wanted in self.known]
@@ -185,12 +184,11 @@ class Search:
         near = [known for known, its in zip(self.known, self.marks[number], strict=True) if its == mark]
         if not any(answers.same_outcome(exercise, wanted[number], got) for _mistake, wanted in near):
             return None
-        if any(self.variants.rate(code, number) != RIGHT for number in self.right):
-            return None  # what makes a right case wrong repairs nothing
+        keeps = all(self.variants.rate(code, number) == RIGHT for number in self.right)  # else it repairs nothing
         got = [self.variants.run(code, number) for number in range(len(self.variants.cases))]
         for mistake, wanted in near:
             same = (answers.same_outcome(exercise, a, b) for a, b in zip(wanted, got, strict=True))
-            if all(same) and self._is_sound((edit,)):
+            if keeps and all(same) and self._is_sound((edit,)):
                 return mistake
         return None
 
