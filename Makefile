@@ -68,7 +68,7 @@ colab: $(READY)  ## run chapters as Colab does: alone in a folder, package insta
 	@$(RUN) -m tools.colab --versions $(VERSIONS) $(NOTEBOOKS)
 
 address: $(READY)  ## write the public address everywhere: make address URL=https://github.com/you/fork (or none)
-	@$(RUN) -m tools.address $(URL)
+	@$(RUN) -m tools.address $(if $(URL),'$(URL)')
 
 pins: $(READY)  ## write constraints.txt from what is installed (after a change of requirements.txt)
 	@$(RUN) -m tools.pins

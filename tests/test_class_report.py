@@ -160,6 +160,22 @@ def test_what_is_no_notebook_has_a_row_and_no_name_is_a_formula(found):
     assert "no network" in found[1]
 
 
+@pytest.mark.parametrize("namespaces", [True, False])
+def test_lines_of_ipython_stop_nothing(namespaces, tmp_path, monkeypatch):
+    if not namespaces:
+        monkeypatch.setattr(confined, "has_namespaces", lambda: False)
+    check = "if True:\n    %time 1 + 1\n    check('masks.causal', my_mask)"
+    notebook(tmp_path / "a.ipynb", "%matplotlib inline\n!pip install torch\nimport math", f"{RIGHT}\nmath.pi", check)
+    student = judged("a", tmp_path / "a.ipynb", Limits(120))
+    assert (student.rows["masks.causal"].verdict, student.trouble) == ("solved", [])
+
+
+def test_what_passed_under_another_name_is_looked_at(tmp_path):
+    notebook(tmp_path / "a.ipynb", "name = 'masks.causal'", RIGHT.replace("'masks.causal'", "name"))
+    row = judged("a", tmp_path / "a.ipynb", Limits(120)).rows["masks.causal"]
+    assert (row.verdict, row.note) == ("look at it", "the notebook says passed; its answer was not found")
+
+
 def test_without_namespaces_a_hook_refuses(outside, server, tmp_path, monkeypatch):
     monkeypatch.setattr(confined, "has_namespaces", lambda: False)
     cells = [*outward(outside, server.getsockname()[1]), "os.fork()", f"os.rename('here', {str(outside / 'away')!r})"]

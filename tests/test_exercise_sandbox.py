@@ -19,6 +19,8 @@ import numpy as np
 import pytest
 import torch
 from test_exercise_engine import double, endless, exercise, judge
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_practice.engine import check_exercise, clock, plain, progress
 from course_practice.engine.clock import Limit, OutOfTime, in_time
@@ -188,6 +190,9 @@ def _reads():
         "device": torch.get_default_device(),
         "gradients": torch.is_grad_enabled(),
         "anomaly": torch.is_anomaly_enabled(),
+        "modes": (torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()),
+        "autocast": (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")),
+        "errors": np.geterr(),
         "recursion": sys.getrecursionlimit(),
         "garbage": gc.isenabled(),
         "trace": sys.gettrace(),
@@ -224,6 +229,11 @@ LEAVES = {
     "device": lambda: torch.set_default_device("meta"),
     "gradients": lambda: torch.set_grad_enabled(False),
     "anomaly": lambda: torch.autograd.set_detect_anomaly(True),
+    "function mode": lambda: type("Mode", (TorchFunctionMode,), {"__torch_function__": lambda *_: 1})().__enter__(),
+    "dispatch mode": lambda: type("Mode", (TorchDispatchMode,), {"__torch_dispatch__": lambda *_: 1})().__enter__(),
+    "device and mode": lambda: (torch.set_default_device("meta"), TorchFunctionMode().__enter__()),
+    "autocast": lambda: torch.autocast("cpu", torch.bfloat16).__enter__(),
+    "errors": lambda: np.seterr(all="raise"),
     "recursion": lambda: sys.setrecursionlimit(50_000),
     "hardly any recursion": lambda: sys.setrecursionlimit(len(__import__("inspect").stack()) + 9),
     "garbage": gc.disable,

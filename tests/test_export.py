@@ -100,4 +100,5 @@ def test_what_is_no_translator_is_refused_in_one_line(tmp_path, capsys):
     assert "expected 2 checkpoints" in capsys.readouterr().err
     (tmp_path / "file").touch()
     assert export.main([str(tmp_path), "--output", str(tmp_path / "file")]) == 1
+    assert export.main([str(tmp_path), "--output", str(tmp_path)]) == 1
     assert not (tmp_path / "exported").exists()

@@ -384,3 +384,9 @@ def test_sources_and_targets_of_other_numbers_are_refused():
     src, tgt = torch.tensor([[5, 6, 2]]), torch.tensor([[1, 7], [1, 8]])
     with pytest.raises(ValueError, match="expected as many sources as targets, got 1 and 2: they are pairs"):
         inspect.unwrap(packed_loss)(model, src, tgt, tgt)
+
+
+def test_a_target_for_each_row_and_a_share_are_needed():
+    for targets, smoothing in ((torch.tensor([1]), 0.0), (torch.tensor([1, 2, 3]), 2.0)):
+        with pytest.raises(ValueError, match="expected a target for each row and smoothing from 0 to 1, got 3 rows"):
+            inspect.unwrap(linear_cross_entropy)(torch.zeros(3, 4), torch.zeros(6, 4), targets, smoothing)

@@ -1,5 +1,6 @@
 """Loss and schedules: equal to PyTorch's and to the papers' formulas."""
 
+import inspect
 import math
 
 import pytest
@@ -103,6 +104,13 @@ def test_cosine_that_only_warms_up_and_one_that_ends_above_0():
     assert [cosine(p, peak=2.0, warmup=1) for p in (0, 0.5, 1)] == [0, 1, 2]
     assert [cosine(p, peak=2.0, warmup=0) for p in (0, 1)] == [2, 0]
     assert [cosine(p, 2.0, 0.5, lowest=1.0) for p in (0, 0.25, 0.5, 0.75, 1)] == pytest.approx([0, 1, 2, 1.5, 1])
+
+
+@pytest.mark.parametrize("shape", [(2, 4), (1, 5), (2, 1), (2, 6), (5,)])
+def test_targets_of_another_shape_are_refused(shape):
+    unchecked = inspect.unwrap(label_smoothed_loss)  # the shape checks of the tests would object first
+    with pytest.raises(ValueError, match="expected a target for each row, got"):
+        unchecked(torch.zeros(2, 5, 7), torch.ones(shape).long(), 0.0)
 
 
 @pytest.mark.parametrize("smoothing", [-0.1, 1.1, 2, math.nan])

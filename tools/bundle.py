@@ -12,6 +12,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from course_lib.files import written_whole
 from tools.colab import build_wheel
 from tools.environment import ROOT, chapters
 
@@ -34,11 +35,12 @@ def bundle(folder: Path) -> Path:
     """Write the zip into the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     archive = folder / f"{NAME}.zip"
-    with tempfile.TemporaryDirectory() as name, zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+    with tempfile.TemporaryDirectory() as name:
         wheel = build_wheel(Path(name).resolve())
-        for path in [*chapters(), wheel, ROOT / "LICENSE", ROOT / "LICENSE-text"]:
-            packed.write(path, f"{NAME}/{path.name}")
-        packed.writestr(f"{NAME}/README.txt", README.format(wheel=wheel.name))
+        with written_whole(archive) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+            for path in [*chapters(), wheel, ROOT / "LICENSE", ROOT / "LICENSE-text"]:
+                packed.write(path, f"{NAME}/{path.name}")
+            packed.writestr(f"{NAME}/README.txt", README.format(wheel=wheel.name))
     return archive
 
 

@@ -25,6 +25,9 @@ def linear_cross_entropy(
     >>> linear_cross_entropy(hidden, weight, torch.tensor([4, 0]))     # 2 ln 5
     tensor(3.2189)
     """
+    if len(targets) != len(hidden) or not 0 <= label_smoothing <= 1:
+        got = f"{len(hidden)} rows, {len(targets)} targets, and smoothing {label_smoothing}"
+        raise ValueError(f"expected a target for each row and smoothing from 0 to 1, got {got}: cut both alike")
     wants_gradient = torch.is_grad_enabled() and (hidden.requires_grad or weight.requires_grad)
     return _LinearCrossEntropy.apply(hidden, weight, targets, label_smoothing, wants_gradient)
 

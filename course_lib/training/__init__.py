@@ -31,6 +31,9 @@ def label_smoothed_loss(
     if not 0 <= smoothing <= 1:
         got = f"expected smoothing from 0 to 1, got {smoothing}"
         raise ValueError(f"{got}: it is a share of the target")
+    if targets.shape != logits.shape[:-1]:
+        got = f"{tuple(logits.shape)} and {tuple(targets.shape)}"
+        raise ValueError(f"expected a target for each row, got {got}: cut alike")
     log_probs = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
     target = -log_probs.gather(-1, targets[..., None])[..., 0]
     uniform = -log_probs.mean(dim=-1)
@@ -131,7 +134,7 @@ class TrainingSettings:
         for name in ("steps", "evaluate_every", "checkpoint_every"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ValueError(f"expected {name} of at least 1, got {getattr(self, name)}: it counts")
-        for name in ("seconds", "clip"):
+        for name in ("seconds", "clip", "peak_lr"):
             if getattr(self, name) is not None and not getattr(self, name) > 0:
                 raise ValueError(f"expected {name} above 0, got {getattr(self, name)}: nothing would be learned")
         if not 0 <= self.warmup < 1:

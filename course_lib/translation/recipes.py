@@ -6,6 +6,7 @@ from textwrap import wrap
 from typing import Any
 
 import torch
+from torch import distributed
 
 from course_lib.fast.memory import shapes_of
 from course_lib.seq2seq import Seq2SeqConfig
@@ -68,7 +69,7 @@ def spelled() -> str:
 
 def device_of_training() -> torch.device:
     """A GPU where there is one, every process its own."""
-    number = int(os.environ.get("LOCAL_RANK", 0))
+    number = int(os.environ["LOCAL_RANK"]) if distributed.is_initialized() else 0
     return torch.device("cuda", number) if torch.cuda.is_available() else torch.device("cpu")
 
 

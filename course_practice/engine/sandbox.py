@@ -60,7 +60,7 @@ def run_safely(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], li
     before = copy.deepcopy((args, kwargs))
     with alarm_ready(), sealed() as printed:
         outcome = call_in_time(call, args, kwargs, limit)
-        outcome.changed = _changed(before, (args, kwargs))
+    outcome.changed = _changed(before, (args, kwargs))  # once nothing that the code has set is in the way
     outcome.printed = io.StringIO.getvalue(printed)
     return outcome
 

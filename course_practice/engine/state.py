@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils import _python_dispatch
 
 # Their names are put back: patched, or deleted.
 _NAMESPACES = (
@@ -70,6 +71,19 @@ def _blocked() -> set[int] | None:
     return signal.pthread_sigmask(signal.SIG_BLOCK, ()) if hasattr(signal, "pthread_sigmask") else None
 
 
+def _without_modes(kept: tuple[int, int]) -> None:
+    """Leave the modes of PyTorch that code has entered and not left: each sees every operation."""
+    for _ in range(torch._C._len_torch_dispatch_stack() - kept[0]):
+        _python_dispatch._pop_mode()
+    for _ in range(torch._C._len_torch_function_stack() - kept[1]):
+        torch.overrides._pop_mode()
+
+
+def _put_autocast(kept: tuple[bool, torch.dtype]) -> None:
+    torch.set_autocast_enabled("cpu", kept[0])
+    torch.set_autocast_dtype("cpu", kept[1])
+
+
 # (read it, put it back)
 _Settings = tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...]
 _LARGE: _Settings = (
@@ -77,11 +91,14 @@ _LARGE: _Settings = (
     (_environment, _put_environment),
 )
 _SETTINGS: _Settings = (
+    (torch.get_default_device, lambda device: torch.set_default_device(device if device.type != "cpu" else None)),
+    (lambda: (torch._C._len_torch_dispatch_stack(), torch._C._len_torch_function_stack()), _without_modes),
+    (lambda: (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")), _put_autocast),
+    (np.geterr, lambda kept: np.seterr(**kept)),
     (torch.get_rng_state, torch.set_rng_state),
     (random.getstate, random.setstate),
     (np.random.get_state, np.random.set_state),
     (torch.get_default_dtype, torch.set_default_dtype),
-    (torch.get_default_device, lambda device: torch.set_default_device(device if device.type != "cpu" else None)),
     (torch.is_grad_enabled, torch._C._set_grad_enabled),
     (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
     (torch.get_num_threads, torch.set_num_threads),

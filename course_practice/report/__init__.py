@@ -131,7 +131,8 @@ def _rows(notebook: Path, cells: list[str], limits: Limits, trouble: list[str]) 
     judge = {(line["exercise"], line["source"]): {} for line in answers}
     todo = [answer for answer in judge if answer[1]]
     judge |= zip(todo, _verdicts(todo, notebook.parent, limits), strict=True)
-    named = dict.fromkeys(name for cell in cells for name, _ in checks_of(cell))
+    passed = [name for name, entry in recorded.items() if entry["passed"]]
+    named = dict.fromkeys([*(name for cell in cells for name, _ in checks_of(cell)), *passed])
     for name in filter(registry().__contains__, named):
         entry, lines = recorded.get(name, UNTRIED), [line for line in answers if line["exercise"] == name]
         row = Row(name, tries=_tries(entry), mistakes=Counter(entry["diagnoses"]))
@@ -140,7 +141,8 @@ def _rows(notebook: Path, cells: list[str], limits: Limits, trouble: list[str]) 
         if any(verdict.get("passed") for verdict in verdicts):
             row.verdict = "solved"
         elif entry["passed"]:
-            row.verdict, row.note = "look at it", "the notebook says passed; judged anew, it does not pass"
+            again = "judged anew, it does not pass" if lines else "its answer was not found"
+            row.verdict, row.note = "look at it", f"the notebook says passed; {again}"
         elif lines:
             tried = verdicts[-1].get("attempted", "error" in verdicts[-1] or entry["attempts"] > 0)
             row.verdict = "wrong" if tried else "open"

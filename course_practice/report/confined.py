@@ -45,7 +45,7 @@ NO_NEW_PRIVILEGES, CAPABILITIES = 38, 0x20080522
 # What the hook refuses, by how Python names such events; the changes only outside of the folder.
 REFUSED = (
     *("socket.connect", "socket.send", "socket.getaddrinfo", "socket.gethostby"),
-    *("os.fork", "os.posix_spawn", "os.exec", "os.system", "os.startfile", "subprocess.Popen"),
+    *("os.kill", "os.fork", "os.posix_spawn", "os.exec", "os.system", "os.startfile", "subprocess.Popen"),
 )
 CHANGES = (
     *("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink"),
@@ -150,6 +150,8 @@ def shut_in(folder: str, limits: Limits, namespaces: bool) -> None:
         if namespaces:  # elsewhere all processes of the user would count
             wanted["RLIMIT_NPROC"] = limits.processes
         for name, most in wanted.items():
+            _now, hard = resource.getrlimit(getattr(resource, name))
+            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
             resource.setrlimit(getattr(resource, name), (most, most))
 
 

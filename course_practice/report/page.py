@@ -3,6 +3,7 @@
 import csv
 import html
 import io
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -31,6 +32,7 @@ def table(students: Iterable[Student]) -> str:
         trouble = student.trouble or ([] if student.rows else ["no exercise"])
         rows += [[student.name, "", "trouble", "", "", text] for text in trouble]
     # A spreadsheet takes what begins like this for a formula, and runs it.
+    rows = [[re.sub(r"[\x00-\x08\x0b-\x1f]", " ", cell) for cell in row] for row in rows]
     rows = [[f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t")) else cell for cell in row] for row in rows]
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)

@@ -24,8 +24,8 @@ FLOORS = {name: floor for floor, names in enumerate(BUILDING) for name in names}
 ALONE = ("figures",)
 # How much a room may hold: lines of its text files, and Python files. Growth is decided here, never drifted into.
 BUDGETS = {
-    "course_lib": (10_100, 80),
-    "course_practice": (27_690, 236),
+    "course_lib": (10_115, 80),
+    "course_practice": (27_710, 236),
     "tests/answers": (20_000, 0),
 }
 TEXT = (".py", ".md")

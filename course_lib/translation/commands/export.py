@@ -59,6 +59,8 @@ def run(options: argparse.Namespace) -> None:
     sizes, files = asdict(translator.model.config), {"model.safetensors": packed(translator)}
     if translator.vocabulary.kind == "characters" and sizes.items() >= FOR_PAGES.items():
         files["weights.js"] = for_pages(packed(translator, rounding=True))
+    if (target / "model.pt").exists():
+        raise ValueError(f"expected a folder without a training for the files, got {target}: name another")
     cli.check_writable(target)
     for name, content in files.items():
         with written_whole(target / name) as file:

@@ -101,19 +101,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Train and report; 0 when all went well."""
     p = parser()
     options = p.parse_args(arguments)
+    try:
+        return cli.run_command(p.prog, lambda: prepared(p, options), expected=(NotFinite,))
+    finally:
+        if distributed.is_initialized():
+            distributed.destroy_process_group()
+
+
+def prepared(p: cli.Parser, options: argparse.Namespace) -> None:
+    """Train with the options that the named ones leave open, in a group where there is one."""
     fill_in(options)
     if options.model == "transformer" and options.d_model % options.n_heads:
         p.error(f"expected --n-heads that divides --d-model, {options.d_model}, got {options.n_heads}: change one")
     if reason := too_large(options):
         p.error(reason)
-    if "LOCAL_RANK" in os.environ:
+    if os.environ.keys() >= {"RANK", "LOCAL_RANK", "WORLD_SIZE"}:  # torchrun sets all of them
         distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
-    first = not distributed.is_initialized() or distributed.get_rank() == 0
-    try:
-        return cli.run_command(p.prog, lambda: run(options, quiet=not first), expected=(NotFinite,))
-    finally:
-        if distributed.is_initialized():
-            distributed.destroy_process_group()
+    run(options, quiet=distributed.is_initialized() and distributed.get_rank() > 0)
 
 
 def run(options: argparse.Namespace, quiet: bool = False) -> None:
