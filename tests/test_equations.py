@@ -74,18 +74,6 @@ def multi_head(layer: MultiHeadAttention, q: np.ndarray, k: np.ndarray, v: np.nd
 # One test for each row, named after it
 
 
-def test_residual():
-    x, w = torch.randn(5, 7), torch.randn(7, 7)
-    residual = scramble(Residual(7, dropout=0.0))
-    g, b = residual.norm.gain.numpy(), residual.norm.bias.numpy()
-    assert_same(residual(x, lambda y: y @ w), norm((x + x @ w).numpy(), g, b, 1e-5))
-
-
-def test_layer_norm():
-    x, g, b = torch.randn(5, 7), torch.randn(7), torch.randn(7)
-    assert_same(layer_norm(x, g, b), norm(x.numpy(), g.numpy(), b.numpy(), 1e-5))
-
-
 @pytest.mark.parametrize("n", [1, 2, 5, 11])
 def test_encoder(n):
     encoder = Encoder(n_layers=2, d_model=6, n_heads=2, d_ff=10, dropout=0.0)
@@ -105,6 +93,18 @@ def test_autoregressive():
         logits, state = model.step(tgt_in[:, t : t + 1], state)
         product *= softmax(logits[0, 0].numpy())[y[0, t]]
     assert at_once == pytest.approx(product, rel=1e-9)
+
+
+def test_residual():
+    x, w = torch.randn(5, 7), torch.randn(7, 7)
+    residual = scramble(Residual(7, dropout=0.0))
+    g, b = residual.norm.gain.numpy(), residual.norm.bias.numpy()
+    assert_same(residual(x, lambda y: y @ w), norm((x + x @ w).numpy(), g, b, 1e-5))
+
+
+def test_layer_norm():
+    x, g, b = torch.randn(5, 7), torch.randn(7), torch.randn(7)
+    assert_same(layer_norm(x, g, b), norm(x.numpy(), g.numpy(), b.numpy(), 1e-5))
 
 
 def test_attention():

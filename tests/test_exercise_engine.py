@@ -20,7 +20,7 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.multi_head import MultiHeadAttention
-from course_practice.engine import Exercise, Mistake, case, check_exercise, sandbox
+from course_practice.engine import Exercise, Mistake, case, check_exercise, sandbox, trial
 from course_practice.engine.changes import Change, Hunk
 from course_practice.engine.clock import Limit, alarm_ready
 from course_practice.engine.compare import as_tensor, brief, difference, pattern
@@ -240,6 +240,7 @@ def lists(x):
 @pytest.mark.parametrize("answer", [grows, lists, lambda x: np.ones(10**10), lambda x: torch.ones(10**10)])
 def test_code_that_wants_all_memory_is_stopped(answer, monkeypatch):
     monkeypatch.setattr(sandbox, "MEMORY_LIMIT", 2**28)  # the machine of the test may be small
+    monkeypatch.setattr(trial, "nearest_repair", lambda *_, **__: pytest.fail("its variants want as much"))
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_DATA)
@@ -867,6 +868,23 @@ def test_optional_input_given_by_position_is_named():
     assert result.diagnosis == "changes-input"
     assert "`mask`" in result.message
     assert "mask = [1., 1., 1.]" in dict(check_exercise(puzzle, lambda x, mask: x).details)["Input"]
+
+
+def test_an_input_that_is_never_read_is_named():
+    def reference(x, factor, nobodys=None):
+        return factor * x
+
+    def squared(x, times, nobodys=None):
+        return x * x + 1
+
+    def added(x, times, nobodys=None):
+        x += times
+        return x + 1
+
+    puzzle = exercise(reference=reference, cases=lambda: [case(torch.ones(3), 3.0), case(torch.ones(2), 5.0)])
+    told = [check_exercise(puzzle, answer, budget=Budget(work=0)).message for answer in (squared, added)]
+    assert "Your code never reads `times`. (2 of 2" in told[0]
+    assert "never reads" not in told[1]
 
 
 class Prickly:

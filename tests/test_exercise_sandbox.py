@@ -145,6 +145,16 @@ def test_a_busy_machine_makes_no_answer_too_slow(monkeypatch):
     assert judge(answer, time_limit=1.5).passed
 
 
+def test_no_limit_strikes_where_its_call_has_just_ended():
+    """It is still in force for a moment. An exception there would leave it in force for all that follows."""
+    of_in_time = in_time(Limit(10.0), lambda: sys._getframe(1))
+    watched = clock._Watched()
+    watched.limits.append(Limit(-1.0))
+    watched.on_alarm(0, of_in_time)
+    with pytest.raises(OutOfTime):
+        watched.on_alarm(0, sys._getframe())
+
+
 def test_code_that_sleeps_has_a_limit_on_the_wall():
     begun = time.monotonic()
     with pytest.raises(OutOfTime):
@@ -292,11 +302,36 @@ def test_a_process_that_is_forked_off_never_comes_back(then, tmp_path):
             except ChildProcessError:
                 break
     """
+    assert _in_a_process(program) == ["came back True"]
+
+
+def _in_a_process(program):
+    """The lines that a program prints."""
     environment = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
     command = [sys.executable, "-c", textwrap.dedent(program)]
     root = os.path.dirname(os.path.dirname(__file__))
     done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.stdout.splitlines() == ["came back True"], done.stderr
+    assert not done.returncode, done.stderr
+    return done.stdout.splitlines()
+
+
+@UNIX
+def test_a_profiler_works_after_a_limit_that_no_alarm_brought():
+    """In a process of its own: it might go round forever in C."""
+    program = """
+        import signal, sys
+        from tests.test_exercise_sandbox import check_exercise, exercise
+
+        def answer(x):
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
+            while True:
+                pass
+
+        print(check_exercise(exercise(), answer, time_limit=0.2).diagnosis)
+        sys.setprofile(lambda *_: None)
+        print((lambda: "came back")())
+    """
+    assert _in_a_process(program) == ["too-slow", "came back"]
 
 
 # Whatever is answered

@@ -13,6 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 TITLES = {
+    "3": "Model architecture",
     "3.1": "Encoder and decoder stacks",
     "3.2": "Attention",
     "3.3": "Position-wise feed-forward networks",

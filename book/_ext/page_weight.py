@@ -3,6 +3,8 @@
 * Code spans that have the color of the code around them are left out.
 * Style sheets of figures and quizzes stand once, at the beginning; a script that stands often is written down once.
 * Scripts of the frame wait until the page is read: they do nothing before.
+* The theme asks all blocks of code whether they need a scroll bar, and the browser must lay out all that is folded to
+  say so. Here the blocks in closed folds are asked once they are open.
 * Of the theme's 1,900 icons the style sheet keeps those that are used; files that no page loads are not in the book.
 """
 
@@ -12,10 +14,13 @@ from pathlib import Path
 from zlib import crc32
 
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
 PLAIN = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
 STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 ICON = re.compile(r"(?:\.fa-[\w-]+::?before,?)+\{content:[^}]*\}")
+TABS = re.compile(r"(document\.querySelectorAll\([^()]*\.join\([^()]*\)\))(\.forEach\(\w+=>\{\w+\.tabIndex=)")
+AGAIN = re.compile(r'(window\.addEventListener\("resize",(\w+)\))(,new MutationObserver\(\2\))')
 SCRIPT = re.compile(r"<script>(.+?)</script>", re.DOTALL)
 
 
@@ -62,6 +67,23 @@ def keep_icons(sheet: str, used: str) -> str:
     return ICON.sub(lambda rule: rule[0] if names & set(re.findall(r"fa-[\w-]+", rule[0])) else "", sheet)
 
 
+def without_folds(script: str) -> str:
+    """The theme's script, which sets `tabIndex` where a block is wider than its place, in folds that are open alone.
+
+    >>> text = 'document.querySelectorAll(["pre"].join(",")).forEach(e=>{e.tabIndex=0});'
+    >>> folds, toggled = without_folds(text + 'window.addEventListener("resize",t),new MutationObserver(t)').split(";")
+    >>> print(folds)
+    [...document.querySelectorAll(["pre"].join(","))].filter(e=>!e.closest("details:not([open])")).forEach(e=>{e.tabIndex=0})
+    >>> print(toggled)
+    window.addEventListener("resize",t),document.addEventListener("toggle",t,!0),new MutationObserver(t)
+    """
+    script, blocks = TABS.subn(r'[...\1].filter(e=>!e.closest("details:not([open])"))\2', script)
+    script, events = AGAIN.subn(r'\1,document.addEventListener("toggle",\2,!0)\3', script)
+    if (blocks, events) != (1, 1):
+        raise ExtensionError("expected one place in pydata-sphinx-theme.js that sets tabIndex: is it another one?")
+    return script
+
+
 def leave_out(app: Sphinx, problem: Exception | None) -> None:
     out, static = Path(app.outdir), Path(app.outdir, "_static")
     sheet = static / "styles" / "pydata-sphinx-theme.css"
@@ -69,6 +91,8 @@ def leave_out(app: Sphinx, problem: Exception | None) -> None:
         for path in {*static.rglob("*.map"), *static.glob("scripts/fontawesome.js*")}:
             path.unlink()
         used = (path.read_text(encoding="utf-8") for path in [*out.rglob("*.html"), *static.rglob("*.js")])
+        script = static / "scripts" / "pydata-sphinx-theme.js"
+        script.write_text(without_folds(script.read_text(encoding="utf-8")), encoding="utf-8")
         sheet.write_text(keep_icons(sheet.read_text(encoding="utf-8"), "".join(used)), encoding="utf-8")
 
 

@@ -5,7 +5,6 @@ import copy
 import functools
 import importlib
 import io
-import sys
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ import torch
 
 from course_practice.engine.clock import Limit, OutOfTime, alarm_ready, in_time
 from course_practice.engine.plain import MOMENT, plain, safe_text
-from course_practice.engine.state import forget_half_made, state_restored
+from course_practice.engine.state import forget_half_made, modules_now, state_restored
 
 try:
     import resource
@@ -75,7 +74,7 @@ def sealed() -> Iterator[io.StringIO]:
 
 def call_in_time(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], limit: Limit) -> Outcome:
     """Call on the arguments themselves until the limit, inside `sealed()`; the outcome's value is a plain one."""
-    outcome, modules = Outcome(), set(sys.modules)
+    outcome, modules = Outcome(), modules_now()
     try:
         with memory_limit():
             outcome.value = in_time(limit, _plain_value, call, args, kwargs)
@@ -125,9 +124,19 @@ class _Limited(io.StringIO):
         return len(text)
 
 
+def memory_limit() -> contextlib.AbstractContextManager[None]:
+    """No more than `MEMORY_LIMIT` of new memory, on Linux: else the system may kill the notebook, or others.
+
+    Inside of one another, the first counts.
+    """
+    return contextlib.nullcontext() if _in_force else _limited()
+
+
+_in_force: list[bool] = []  # a limit of memory
+
+
 @contextlib.contextmanager
-def memory_limit() -> Iterator[None]:
-    """No more than `MEMORY_LIMIT` of new memory, on Linux: else the system may kill the notebook, or others."""
+def _limited() -> Iterator[None]:
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[5])
         before = resource.getrlimit(resource.RLIMIT_DATA)
@@ -137,9 +146,11 @@ def memory_limit() -> Iterator[None]:
     except (AttributeError, OSError, ValueError):  # another system
         yield
         return
+    _in_force.append(True)
     try:
         yield
     finally:
+        _in_force.clear()
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 

@@ -92,6 +92,32 @@ def _is_empty(node: ast.stmt) -> bool:
     return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
+def unread(obj: Any, reference: Any) -> list[str]:
+    """The parameters that an object's code never reads, where the reference, or its method of that name, reads its own.
+
+    >>> unread(textwrap.dedent, textwrap.indent), unread(math.sqrt, math.sqrt)
+    ([], [])
+    """
+    ours, found = _reads(reference), []
+    for name, parameters in _reads(obj).items():
+        pairs = zip(parameters, ours.get(name, ()), strict=False)
+        found += [parameter for (parameter, read), (_own, needed) in pairs if needed and not read]
+    return found
+
+
+def _reads(obj: Any) -> dict[str, list[tuple[str, bool]]]:
+    """The parameters of a function, or of each method of a class, and whether its code reads them."""
+    tree, found = tree_of(obj), {}
+    for node in tree.body if isinstance(tree, ast.ClassDef) else [tree]:
+        if isinstance(node, ast.FunctionDef):
+            parts = [part for line in node.body for part in ast.walk(line)]
+            read = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
+            read |= {getattr(part.target, "id", "") for part in parts if isinstance(part, ast.AugAssign)}
+            given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            found[node.name if isinstance(tree, ast.ClassDef) else ""] = [(arg.arg, arg.arg in read) for arg in given]
+    return found
+
+
 def same_code(a: Any, b: Any) -> bool:
     """Two definitions with the same parameters and the same body; names, annotations and docstrings aside."""
     trees = [tree_of(obj) for obj in (a, b)]

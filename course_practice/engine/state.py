@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -166,12 +166,18 @@ def _put_names_back(namespace: Any, before: dict[str, Any]) -> None:
         delattr(namespace, name)  # it hid what the class above has
 
 
-def forget_half_made(known: Set[str]) -> None:
+def modules_now() -> tuple[int, str]:
+    """How many modules are loaded, and the last: where these stay as they are, nothing was imported in between."""
+    return len(sys.modules), next(reversed(sys.modules), "")
+
+
+def forget_half_made(before: tuple[int, str]) -> None:
     """Take out of `sys.modules` what an interrupted import has left there: parts of a package that is not there itself.
 
-    Python takes the package itself out, and with its parts still in it could never be imported again.
+    Python takes the package itself out, and with its parts still in it could never be imported again. `before` is what
+    `modules_now` said; what came later stands behind.
     """
-    for name in sys.modules.keys() - known:
+    for name in list(sys.modules)[before[0] :] if modules_now() != before else ():
         above = name.split(".")[:-1]
         if not all(".".join(above[: n + 1]) in sys.modules for n in range(len(above))):
             sys.modules.pop(name, None)

@@ -24,8 +24,8 @@ from course_practice.engine.inputs import input_of, inputs, size
 from course_practice.engine.model import Case, Convention, Exercise, Mistake
 from course_practice.engine.naming import at_once, authors_lines, guilty_lines, without_praise
 from course_practice.engine.report import Result, failed
-from course_practice.engine.sandbox import Outcome, learner_line, load_what_pytorch_loads_late, sealed
-from course_practice.engine.source import file_of
+from course_practice.engine.sandbox import Outcome, is_out_of_memory, learner_line, load_what_pytorch_loads_late, sealed
+from course_practice.engine.source import file_of, unread
 from course_practice.repair import Budget, Repair, nearest_repair
 
 TIME_LIMIT = 10.0
@@ -96,11 +96,15 @@ class Trial:
         line = learner_line(outcome.error, file_of(self.obj)) if outcome.error is not None else None
         alone = random or outcome.error is not None or not self.budget.work
         known = () if alone else self._with_answers()
-        repair = self._repair(list(self.differences), line and line[0], seed=1 if random else None, known=known)
+        repair = None
+        if not (outcome.error is not None and is_out_of_memory(outcome.error)):  # each variant would want as much
+            repair = self._repair(list(self.differences), line and line[0], seed=1 if random else None, known=known)
         if repair is not None and repair.beside is not None:
             found = Difference(repair.beside.name, f"Two things. {without_praise(repair.beside.message)}")
         if repair is not None:
             return with_repair(self.exercise, found, repair, details)
+        if outcome.error is None and (names := unread(self.obj, self.exercise.reference)):
+            found = Difference(found.kind, f"{found.sentence} Your code never reads `{'` and `'.join(names)}`.")
         if len(self.cases) > 1:
             are = "is" if len(self.differences) == 1 else "are"
             count = f"({len(self.differences)} of {len(self.cases)} cases {are} wrong.)"

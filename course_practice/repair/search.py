@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from types import CodeType
 
-from course_practice.engine import answers
 from course_practice.engine.clock import alarm_ready
 from course_practice.engine.model import Case, Mistake
-from course_practice.engine.sandbox import Outcome, learner_line, sealed
+from course_practice.engine.sandbox import learner_line, sealed
+from course_practice.repair.beside import Known, Left, keeps_names
 from course_practice.repair.code import VARIANT
 from course_practice.repair.donors import INSTEAD, Donors, Reference
 from course_practice.repair.edits import Context, Edit, Place, applied, places
@@ -20,18 +20,17 @@ from course_practice.repair.matching import edits_at
 from course_practice.repair.observed import Recording, variables
 from course_practice.repair.operators import FIRST_OPERATORS, LATER_OPERATORS
 from course_practice.repair.patterns import ADDING_PATTERNS, BRACKET_PATTERNS, MORE_PATTERNS, PATTERNS, SIGN
-from course_practice.repair.soundness import Soundness, keeps_names, mark_of
+from course_practice.repair.soundness import Soundness
 from course_practice.repair.statements import statement_edits
 from course_practice.repair.variants import RIGHT, Variants
 
 SEEDS = 12  # of the edits that bring the answer nearer, so many are tried together with every other one,
 STEP = 60  # and with so many of those at a time
-SHARES = (1.0, 1.0, 0.6)  # of the budget that is spent after trying the likely edits, the others, and new code
+SHARES = (1.0, 1.0, 0.7)  # of the budget that is spent after trying the likely edits, the others, and new code
 SIMPLE = 3.5  # the cost of edits that say something by themselves, even when more is to be done
 LOOKED_AT = 4  # wrong cases whose values are compared with the reference's
 ROUNDS, MORE_ROUNDS = 200, 20  # a variant may go round so often, and so many times as often as the code as it is
 PREFERRED, ERROR_LINE, HELPER = -1.5, -0.8, 0.3  # what an edit costs more in such a line
-Known = tuple[Mistake, list[Outcome]]  # a mistake, and what it answers to each case
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,6 @@ class Search:
     def __init__(self, variants: Variants, wrong: list[int], error_line: int | None = None, line: int | None = None):
         self.known: tuple[Known, ...] = ()
         self.beside: tuple[Mistake, Edit] | None = None  # a known mistake that is left after a single edit
-        self.marks: dict[int, list[tuple]] = {}  # of what they answer to a case
         self.variants, self.code, self.first = variants, variants.code, wrong[0]
         self.looked_at = wrong[:LOOKED_AT]
         self.right = [number for number in range(len(variants.cases)) if number not in wrong]
@@ -71,6 +69,7 @@ class Search:
             return () if as_is == RIGHT else self._search(code, as_is)
 
     def _search(self, code: CodeType, as_is: float) -> tuple[Edit, ...]:
+        self.left = Left(self.variants, self.known, code, self.right)
         context = self._observe(code)
         spots = [place for part in self.code.parts for place in places(part, context)]
         edits: list[Edit] = []
@@ -165,32 +164,10 @@ class Search:
                 rate = -passed
             if rate < as_is and number is not None:
                 self.nearer.append(_Seed(edit, rate, number))
-            if number is not None and self.beside is None and (mistake := self._leaves(edit, code, number)):
-                self.beside = mistake, edit
+            if number is not None and self.beside is None and not _hides(edit):
+                mistake = self.left.after(code, number)
+                self.beside = (mistake, edit) if mistake and self._is_sound((edit,)) else None
         return number is None and self._is_sound((edit,))
-
-    def _leaves(self, edit: Edit, code: CodeType, number: int) -> Mistake | None:
-        """The known mistake that is left after an edit which takes no name away; `number` is a case still wrong.
-
-        Without one of its names the code may answer like a mistake that the learner did not make.
-        """
-        exercise, got = self.variants.exercise, self.variants.outcome
-        unfit = edit.cost >= SIMPLE or edit.asks == SIGN or not keeps_names(edit)  # a new minus hides another slip
-        if not self.known or got.error is not None or unfit:
-            return None
-        if number not in self.marks:
-            self.marks[number] = [mark_of(wanted[number]) for _mistake, wanted in self.known]
-        mark = mark_of(got)
-        near = [known for known, its in zip(self.known, self.marks[number], strict=True) if its == mark]
-        if not any(answers.same_outcome(exercise, wanted[number], got) for _mistake, wanted in near):
-            return None
-        keeps = all(self.variants.rate(code, number) == RIGHT for number in self.right)  # else it repairs nothing
-        got = [self.variants.run(code, number) for number in range(len(self.variants.cases))]
-        for mistake, wanted in near:
-            same = (answers.same_outcome(exercise, a, b) for a, b in zip(wanted, got, strict=True))
-            if keeps and all(same) and self._is_sound((edit,)):
-                return mistake
-        return None
 
     def _is_sound(self, edits: tuple[Edit, ...]) -> bool:
         if self.soundness is None:
@@ -273,3 +250,8 @@ class Search:
 def _says_something(seed: _Seed) -> bool:
     """Is an edit worth telling even when more is to be done?"""
     return seed.edit.cost < SIMPLE and not isinstance(seed.edit.about, ast.FunctionDef)
+
+
+def _hides(edit: Edit) -> bool:
+    """May another slip be hidden by it? So may a new minus, and code without one of the learner's names."""
+    return edit.cost >= SIMPLE or edit.asks == SIGN or not keeps_names(edit)

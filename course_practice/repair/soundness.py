@@ -13,7 +13,6 @@ before and after the change, and each of these is a flaw:
 """
 
 import ast
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -216,19 +215,3 @@ def _idle(node: ast.AST, runs: list[Found], chance: bool = True) -> bool:
         return counts and all(type(value) is type(other) and same_numbers(value, other) for value, other in pairs)
 
     return bool(runs) and any(all(is_same(part, found) for found in runs) for part in operands)
-
-
-def mark_of(outcome: Outcome) -> tuple:
-    """What tells most different answers apart at once: their shapes, and a rounded sum."""
-    values = outcome.value if isinstance(outcome.value, tuple) else (outcome.value,)
-    tensors = [tensor for tensor in map(as_tensor, values) if tensor is not None]
-    return tuple((tensor.shape, f"{tensor.double().nan_to_num().abs().sum().item():.4g}") for tensor in tensors)
-
-
-def keeps_names(edit: Edit) -> bool:
-    """Does every name that stood there stand there still?"""
-    before, after = (
-        [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)] if isinstance(tree, ast.AST) else []
-        for tree in (edit.before, edit.after)
-    )
-    return isinstance(edit.after, ast.AST) and not Counter(before) - Counter(after)

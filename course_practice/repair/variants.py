@@ -17,12 +17,12 @@ from course_practice.engine.model import Case, Exercise
 from course_practice.engine.sandbox import Outcome, call_in_time, same_value
 from course_practice.repair.code import VARIANT, Code
 from course_practice.repair.fresh import fresh_cases
-from course_practice.repair.safety import containers, holds_itself
+from course_practice.repair.safety import containers, holds_itself, may_put
 
 RIGHT, CHANGES_INPUT, WRONG_SHAPE, WRONG_TYPE, ERROR, LATE = 0.0, 0.05, 1.5, 2.5, 3.0, 4.0
 LATE_RUNS = 25  # what a variant that never ends takes of the budget
-STEPS = 200  # expressions in a run: so many take half of the time of a usual run, and compiling takes the rest
-CALLS, FURTHER_CALL = 2_000, 0.0002  # calls in a usual run, and what each more costs: it builds or runs a whole model
+STEPS = 600  # so many expressions cost 1; to compile a variant costs a half
+CALL, TENSOR_CALL = 0.00015, 0.004  # what a call of a function costs, and what one of PyTorch's costs besides
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Budget:
     processor are the last limit.
     """
 
-    work: float = 4_000
+    work: float = 3_500
     seconds: float = 60.0
 
 
@@ -71,6 +71,8 @@ class Variants:
         if code is None or code in self.tried:
             return None
         self.tried.add(code)
+        if not may_put(code):
+            return code
         trees = [part.tree for part in self.code.parts]
         return None if not containers(trees) <= self.held and holds_itself(trees) else code
 
@@ -105,22 +107,29 @@ class Variants:
         return self.answer(call, given)
 
     def set_price(self, code: CodeType, number: int, steps: int) -> None:
-        """What each run takes of the budget from now on, after one in which all calls of functions are counted."""
-        calls, before = 0, sys.getprofile()
+        """What each run takes of the budget from now on, after one in which all calls of functions are counted.
 
-        def note(_frame: Any, event: str, _arg: Any) -> None:
+        Under a profiler they are not: nobody but itself can switch it on again.
+        """
+        calls, is_free = 0.0, sys.getprofile() is None
+
+        def note(_frame: Any, event: str, called: Any) -> None:
             nonlocal calls
-            calls += event in ("call", "c_call")
+            if event in ("call", "c_call"):
+                of = getattr(called, "__self__", None)
+                calls += CALL + TENSOR_CALL * (isinstance(of, Tensor) or of is torch._C._VariableFunctions)
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            sys.setprofile(note)
-            try:
-                return self.exercise.run(self.code.built(code), Case(args, kwargs, self.cases[number].about))
-            finally:
-                sys.setprofile(before)
+            return self.exercise.run(self.code.built(code), Case(args, kwargs, self.cases[number].about))
 
-        self.answer(call, self.cases[number])
-        self.price = 0.5 + steps / STEPS + round(FURTHER_CALL * max(calls - CALLS, 0), 1)
+        if is_free:
+            sys.setprofile(note)
+        try:
+            self.answer(call, self.cases[number])
+        finally:
+            if is_free:
+                sys.setprofile(None)
+        self.price = 0.5 + steps / STEPS + round(calls, 1)
 
     def answer(self, call: Any, given: Case) -> Outcome:
         """What a function answers to a case, given copies of the inputs."""
@@ -152,6 +161,15 @@ class Variants:
             return 0, 0
         return None, len(self.cases)
 
+    def how_wrong(self, code: CodeType) -> tuple[float, float]:
+        """Over all cases, the rates, and how far the numbers are from the right ones: 0 right, 1 as far as can be."""
+        rates, far = 0.0, 0.0
+        for number, expected in enumerate(self.expected):
+            rates += self.rate(code, number)
+            pairs = self._pairs(expected, self.outcome)
+            far += sum(_far(as_tensor(want), as_tensor(got)) for want, got in pairs) / len(pairs)
+        return rates, far
+
     def _is_excluded(self, code: CodeType, given: Case) -> bool:
         """Is the answer made in a way that the exercise excludes?"""
         asked = replace(self.exercise, call=self.exercise.excluded)
@@ -159,10 +177,16 @@ class Variants:
         return any(mistake.name == name for mistake in self.exercise.mistakes)
 
     def _share_of_wrong(self, expected: Any, outcome: Outcome) -> float:
-        want, got = (answers.canonical(self.exercise, v) for v in (expected, outcome.value))
-        pairs = zip(want, got, strict=True) if isinstance(want, tuple) else [(want, got)]
-        shares = [_wrong(as_tensor(w), as_tensor(g)) for w, g in pairs]
+        shares = [_wrong(as_tensor(want), as_tensor(got)) for want, got in self._pairs(expected, outcome)]
         return 0.1 + 0.8 * sum(shares) / len(shares)
+
+    def _pairs(self, expected: Any, outcome: Outcome) -> list[tuple[Any, Any]]:
+        """What was expected and what was answered, result by result."""
+        want, got = (answers.canonical(self.exercise, v) for v in (expected, outcome.value))
+        if not isinstance(want, tuple):
+            return [(want, got)]
+        several = got if isinstance(got, tuple | list) and len(got) == len(want) else [None] * len(want)
+        return list(zip(want, several, strict=True))
 
 
 def _how_far(error: BaseException) -> int:
@@ -180,6 +204,13 @@ def _wrong(want: Tensor | None, got: Tensor | None) -> float:
     if want is None or got is None or want.shape != got.shape or not want.numel():
         return 1.0
     return 1.0 - torch.isclose(want.double(), got.double(), rtol=1e-3, atol=1e-4).double().mean().item()
+
+
+def _far(want: Tensor | None, got: Tensor | None) -> float:
+    if want is None or got is None or want.shape != got.shape or not want.numel():
+        return 1.0
+    want, got = want.double(), got.double()
+    return ((want - got).norm() / (want.norm() + got.norm()).clamp(min=1e-30)).item()
 
 
 def _copied(values: Any) -> tuple:

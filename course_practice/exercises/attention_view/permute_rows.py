@@ -68,6 +68,11 @@ def _kind(found, weights, rows, lengths):
         return "other numbers than those of the row" if kept else "rows that no longer sum to 1"
     places = (new[..., :, None] == old[..., None, :]).int().argmax(dim=-1)  # where each weight came from
     per_copy = [places[b, :, :n] for b, n in enumerate(lengths.tolist())]
+    moved = [(p != torch.arange(p.shape[1])).any(dim=-1) for p in per_copy]
+    if 2 * sum(bool(m.any()) for m in moved) < len(moved):
+        return "most copies as they were"
+    if not torch.stack(moved).any(dim=0).all():
+        return "some heads as they were in all copies"
     if all((p == p[0]).all() for p in per_copy):
         return "the same order in all heads"
     groups = [[p for p in per_copy if p.shape[1] == n] for n in sorted(set(lengths.tolist()))]
