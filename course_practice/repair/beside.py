@@ -11,7 +11,7 @@ from course_practice.engine.sandbox import Outcome
 from course_practice.repair.edits import Edit
 from course_practice.repair.variants import RIGHT, Variants
 
-FARTHER = 1.02  # times as far from right may an answer be after one of two slips is repaired
+FARTHER = 1.04  # times as far from right may an answer be after one of two slips is repaired
 Known = tuple[Mistake, list[Outcome]]  # a mistake, and what it answers to each case
 
 

@@ -21,8 +21,7 @@ from course_practice.repair.safety import containers, holds_itself, may_put
 
 RIGHT, CHANGES_INPUT, WRONG_SHAPE, WRONG_TYPE, ERROR, LATE = 0.0, 0.05, 1.5, 2.5, 3.0, 4.0
 LATE_RUNS = 25  # what a variant that never ends takes of the budget
-STEPS = 600  # so many expressions cost 1; to compile a variant costs a half
-CALL, TENSOR_CALL = 0.00015, 0.004  # what a call of a function costs, and what one of PyTorch's costs besides
+A_RUN, AN_EXPRESSION, A_CALL = 0.5, 0.0003, 0.0003  # of the budget; about a millisecond is 1
 
 
 @dataclass
@@ -51,9 +50,11 @@ class Variants:
     keeps_inputs: bool = False  # the answers are right, but an input changes
     limit: float = 1.0  # seconds of the processor for one variant, for what goes round in no loop
     rounds: float = math.inf  # of the loops of one variant
-    price: float = 1.0  # of one run
+    price: float = 0.5  # of what one run does
     spent: float = 0.0
     went_round: int = 0  # most rounds of a variant until now
+    rounds_of_last: int = 0  # variant
+    usual_rounds: int = 1
     outcome: Outcome | None = None  # the last one that was rated
     tried: set[CodeType] = field(default_factory=set)
     held: set[tuple[str, str]] = field(init=False)  # which names hold which others in the learner's own code
@@ -107,17 +108,16 @@ class Variants:
         return self.answer(call, given)
 
     def set_price(self, code: CodeType, number: int, steps: int) -> None:
-        """What each run takes of the budget from now on, after one in which all calls of functions are counted.
+        """What a run takes of the budget from now on, after one in which all calls of functions are counted.
 
-        Under a profiler they are not: nobody but itself can switch it on again.
+        A run that goes round more often takes more. Under a profiler no calls are counted: nobody but itself can
+        switch it on again.
         """
-        calls, is_free = 0.0, sys.getprofile() is None
+        calls, is_free = 0, sys.getprofile() is None
 
-        def note(_frame: Any, event: str, called: Any) -> None:
+        def note(_frame: Any, event: str, _called: Any) -> None:
             nonlocal calls
-            if event in ("call", "c_call"):
-                of = getattr(called, "__self__", None)
-                calls += CALL + TENSOR_CALL * (isinstance(of, Tensor) or of is torch._C._VariableFunctions)
+            calls += event in ("call", "c_call")
 
         def call(*args: Any, **kwargs: Any) -> Any:
             return self.exercise.run(self.code.built(code), Case(args, kwargs, self.cases[number].about))
@@ -129,15 +129,18 @@ class Variants:
         finally:
             if is_free:
                 sys.setprofile(None)
-        self.price = 0.5 + steps / STEPS + round(calls, 1)
+        self.price = round(AN_EXPRESSION * steps + A_CALL * calls, 1)
+        self.usual_rounds = max(self.rounds_of_last, 1)
 
     def answer(self, call: Any, given: Case) -> Outcome:
         """What a function answers to a case, given copies of the inputs."""
         args, kwargs = _copied(given.args), dict(zip(given.kwargs, _copied(given.kwargs.values()), strict=True))
         limit = Limit(self.limit, self.rounds)
         outcome = call_in_time(call, args, kwargs, limit)
+        self.rounds_of_last = limit.went_round
         self.went_round = max(self.went_round, limit.went_round)
-        self.spent += LATE_RUNS if outcome.out_of_time else self.price
+        more = max(limit.went_round / self.usual_rounds, 1)
+        self.spent += LATE_RUNS if outcome.out_of_time else A_RUN + self.price * more
         if self.keeps_inputs and not same_value([*args, *kwargs.values()], [*given.args, *given.kwargs.values()]):
             outcome.changed = ("an input",)
         return outcome
