@@ -11,7 +11,7 @@ from pathlib import Path
 
 from course_lib.__main__ import ready_streams
 from course_lib.files import written_whole
-from course_lib.translation.commands.options import check_writable, number, run_command, whole
+from course_lib.translation.commands.options import check_writable, number, path, run_command, whole
 from course_lib.translation.report import CONTROLS
 from course_practice.report import Limits, judged, students
 from course_practice.report.confined import STOPPED, has_namespaces
@@ -38,8 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     p = parser.add_subparsers(dest="command", required=True).add_parser(
         "report", help="what a class has solved", description=DESCRIPTION, formatter_class=argparse.RawTextHelpFormatter
     )
-    p.add_argument("folder", type=Path, metavar="FOLDER")
-    p.add_argument("--output", type=Path, default=Path("report"), help="a folder for the report (%(default)s)")
+    p.add_argument("folder", type=path, metavar="FOLDER")
+    p.add_argument("--output", type=path, default=Path("report"), help="a folder for the report (%(default)s)")
     p.add_argument("--seconds", type=number(above=0), default=default.seconds, help="for a notebook (%(default)g)")
     p.add_argument("--memory", type=number(above=0), default=4, help="gigabytes for each process (%(default)g)")
     p.add_argument("--processes", type=whole(1), default=default.processes, help="of a notebook (%(default)d)")

@@ -139,6 +139,37 @@ def test_names_that_a_training_keeps_are_never_an_output(name, there, tmp_path):
         check_file(output, "--output", keeps=files_of(run))
 
 
+@pytest.mark.parametrize("name", [*KEPT, "checkpoints/step-00000100.pt"])
+def test_names_that_another_training_keeps_are_no_output_either(name, tmp_path):
+    (tmp_path / "other" / "checkpoints").mkdir(parents=True)
+    output = tmp_path / "other" / name
+    assert files_of(None, output) == []  # a folder of any kind
+    (tmp_path / "other" / "options.json").touch()
+    words = "Is a directory" if output.is_dir() else "expected --json other than .* kept by a training"
+    with pytest.raises((ValueError, OSError), match=words):
+        check_file(output, keeps=files_of(tmp_path / "mine", output))
+    check_file(tmp_path / "other" / "scores.json", keeps=files_of(None, tmp_path / "other" / "scores.json"))
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("train", ["--folder", ""]),
+        ("train", ["--json", ""]),
+        ("translate", ["--folder", ""]),
+        ("translate", ["--folder", "run", "--output", ""]),
+        ("score", ["--folder", ""]),
+        ("score", ["a", "b", "--json", ""]),
+        ("export", [""]),
+        ("export", ["run", "--output", ""]),
+    ],
+)
+def test_an_empty_name_is_refused(command, options, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        entry([command, *options])
+    assert "expected the name of a file or folder, got an empty one" in capsys.readouterr().err
+
+
 def test_another_name_in_the_folder_is_an_output_a_first_and_a_second_time(tmp_path):
     for _ in range(2):
         check_file(tmp_path / "figures.json", reads=["", "nowhere"], keeps=files_of(tmp_path))

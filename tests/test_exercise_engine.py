@@ -831,6 +831,13 @@ def test_progress_keeps_what_a_later_version_adds(capsys):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
+def test_progress_in_a_pipe_waits_for_no_reader():
+    progress_file().parent.mkdir(parents=True)
+    os.mkfifo(progress_file())
+    assert "is a pipe, not a file" in dict(judge(double).details)["Note"]
+
+
 def test_progress_that_cannot_be_saved_does_not_stop_the_check(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     monkeypatch.setenv("TRANSFORMER_COURSE_HOME", str(tmp_path / "file"))

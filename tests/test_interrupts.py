@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
-from course_lib.training.interrupts import Interrupts
+from course_lib.training.interrupts import SIGNALS, Interrupts
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", SIGNALS)
 def test_the_first_is_noted_and_the_second_raises(number, interruptible):
     before = signal.getsignal(number)
     with Interrupts() as interrupts:

@@ -3,8 +3,10 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 
@@ -499,6 +501,19 @@ def test_warning_fails_the_build_of_the_book_and_leaves_the_old_one(tmp_path, mo
     assert seen == [True, True]
     assert not (page.parent / "gone.html").exists()
     assert [path.name for path in (output / "_build").iterdir()] == ["html"]
+
+
+def test_a_build_that_is_ended_leaves_nothing(tmp_path):
+    command = [sys.executable, "-m", "tools.book", "--output", str(tmp_path)]
+    process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("_build/new-*/_build")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    process.terminate()
+    assert process.wait(30) == 128 + signal.SIGTERM
+    assert list((tmp_path / "_build").iterdir()) == []
+    with pytest.raises(ProcessLookupError):  # nobody builds on
+        os.killpg(process.pid, 0)
 
 
 def test_notebook_runs_alone_with_the_installed_package(tmp_path, capfd, monkeypatch):

@@ -9,6 +9,7 @@ from unittest import mock
 
 import pytest
 
+from course_lib.training.interrupts import SIGNALS
 from course_lib.training.trainer import Trainer
 from course_lib.transformer import Transformer
 from course_lib.translation import Translator
@@ -90,7 +91,7 @@ def test_time_is_kept(pairs):
     assert 0.3 <= run(pairs, "--seconds", "0.3", "--beam", "1")["seconds"] < 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", SIGNALS)
 def test_stopped_it_evaluates_nothing_and_goes_on(number, pairs, tmp_path, monkeypatch, capsys, interruptible):
     options = ["--steps", "8", "--beam", "1", "--folder", str(tmp_path / "run")]
     update = Trainer._update

@@ -1,6 +1,7 @@
 """Build the book from the stored outputs: `python -m tools.book [--output FOLDER]`. A warning is an error."""
 
 import argparse
+import signal
 import subprocess
 import sys
 import tempfile
@@ -41,6 +42,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--output", type=Path, default=ROOT, help="the folder that receives _build (default: here)")
     output = parser.parse_args().output.resolve()
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # ends the build, removes what it began
     start = time.perf_counter()
     page, complaint = build(output=output)
     if complaint:

@@ -5,11 +5,12 @@ import threading
 from types import FrameType
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # a terminal that is closed sends the last one; Windows has none
+SIGNALS = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
 
 
 class Interrupts:
-    """Inside the `with` block a first Ctrl-C or SIGTERM stops nothing; a second one raises.
+    """Inside the `with` block a first Ctrl-C, SIGTERM or SIGHUP stops nothing; a second one raises.
 
     `seen` is the number of the first, 0 before it.
 

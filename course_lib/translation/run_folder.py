@@ -81,9 +81,10 @@ def _as_recorded(options: dict[str, Any]) -> dict[str, Any]:
     return mine
 
 
-def files_of(folder: Path | None) -> list[Path]:
-    """What a training keeps in its folder, or will keep there: no command writes its results over these."""
-    return [] if folder is None else [folder / name for name in KEPT]
+def files_of(folder: Path | None, output: Path | None = None) -> list[Path]:
+    """What a training keeps in its folder, or will keep there, and another one around `output`: not to write over."""
+    around = [place for place in output.resolve().parents[:2] if (place / "options.json").exists()] if output else []
+    return [place / name for place in ([] if folder is None else [folder]) + around for name in KEPT]
 
 
 def check_data(folder: Path) -> None:

@@ -93,6 +93,8 @@ def record(exercise_id: str, passed: bool, diagnosis: str | None, solution: str 
 @contextlib.contextmanager
 def _updating() -> Iterator[dict[str, dict[str, Any]]]:
     path = _file()
+    if path.is_fifo():  # whoever opens a pipe waits for a reader
+        raise ValueError(f"{path.name} is a pipe, not a file")
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path if path.is_file() or not path.exists() else progress_file()  # never beside a device
     with FileLock(beside.with_suffix(".lock"), timeout=10):

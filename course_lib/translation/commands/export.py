@@ -5,7 +5,6 @@ import json
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 import torch
 from safetensors.torch import save
@@ -40,9 +39,9 @@ def parser() -> cli.Parser:
     """The options, with what they are for."""
     p = cli.Parser("export", DESCRIPTION)
     group = p.add_argument_group("model")
-    group.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of the training")
+    group.add_argument("folder", type=cli.path, metavar="FOLDER", help="the folder of the training")
     group.add_argument("--average", type=cli.whole(1), default=0, metavar="N", help="mean of the last N checkpoints")
-    p.add_argument_group("output").add_argument("--output", type=Path, help="instead of FOLDER/exported")
+    p.add_argument_group("output").add_argument("--output", type=cli.path, help="instead of FOLDER/exported")
     return p
 
 

@@ -23,6 +23,7 @@ exit codes
   0    all went well
   1    a file, a folder or the data is not what was expected; one line says what to do
   2    an option is not what was expected
+  129  its terminal was closed (SIGHUP); `train` keeps what it has, as after Ctrl-C
   130  stopped with Ctrl-C
   143  stopped by the system (SIGTERM); `train` keeps what it has, as after Ctrl-C
   141  whoever read the output stopped reading, as `| head` does
@@ -81,6 +82,17 @@ def _reader(kind: type, fits: Callable[[float], bool], wanted: str) -> Callable[
         return value
 
     return read
+
+
+def path(text: str) -> Path:
+    """The type of an option that names a file or a folder: an empty name, as of a variable without a value, is none.
+
+    >>> path("runs/course").name
+    'course'
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("expected the name of a file or folder, got an empty one")
+    return Path(text)
 
 
 def add_threads(group: argparse._ActionsContainer) -> None:

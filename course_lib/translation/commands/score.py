@@ -57,7 +57,7 @@ def parser() -> cli.Parser:
     group.add_argument("--sentences", action="store_true", default=None, help="scores of every line, too")
 
     group = p.add_argument_group("model")
-    group.add_argument("--folder", type=Path, help="the folder of a training; what is left open is as it was there")
+    group.add_argument("--folder", type=cli.path, help="the folder of a training; what is left open is as it was there")
     group.add_argument("--data", help=cli.DATA)
     group.add_argument("--split", action="append", help="this one; may be repeated (default: all that were held out)")
     group.add_argument("--reverse", action="store_true", default=None, help="translate in the other direction")
@@ -67,7 +67,7 @@ def parser() -> cli.Parser:
     cli.add_threads(group)
 
     group = p.add_argument_group("output")
-    group.add_argument("--json", type=Path, help="write the figures to this file; - prints them, and nothing else")
+    group.add_argument("--json", type=cli.path, help="write the figures to this file; - prints them, and nothing else")
     return p
 
 
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> None:
     if options.json and not printed:
         recorded = recorded_options(options.folder) if options.folder else {}
         read = options.texts or [options.data or recorded.get("data", "course")]
-        cli.check_file(options.json, reads=read, keeps=files_of(options.folder))
+        cli.check_file(options.json, reads=read, keeps=files_of(options.folder, options.json))
     figures, text = score_files(options) if options.texts else score_folder(options)
     if options.json and not printed:
         write_json(options.json, figures, indent=1)

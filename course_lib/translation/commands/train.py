@@ -90,8 +90,8 @@ def parser() -> cli.Parser:
     cli.add_threads(group)
 
     group = p.add_argument_group("output")
-    group.add_argument("--folder", type=Path, help="keep translator, checkpoints and learning curve here")
-    group.add_argument("--json", type=Path, help="write the figures to this file")
+    group.add_argument("--folder", type=cli.path, help="keep translator, checkpoints and learning curve here")
+    group.add_argument("--json", type=cli.path, help="write the figures to this file")
     cli.add_search(group, "beam size of the final translations")
     group.add_argument("--skip-evaluation", action="store_true", help="end with the training; `score` judges it later")
     return p
@@ -126,7 +126,7 @@ def run(options: argparse.Namespace, quiet: bool = False) -> None:
     keep_freed_memory()
     with ExitStack() as stack:
         if options.json and not quiet:
-            cli.check_file(options.json, reads=[options.data], keeps=files_of(options.folder))
+            cli.check_file(options.json, reads=[options.data], keeps=files_of(options.folder, options.json))
         if options.folder and not quiet:
             stack.enter_context(only_user(options.folder))
             check_options(options.folder, vars(options))

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from io import BufferedIOBase
-from pathlib import Path
 from typing import Any
 from unicodedata import combining, east_asian_width
 
@@ -51,13 +50,13 @@ def parser() -> cli.Parser:
     group.add_argument("file", nargs="?", default="-", metavar="FILE", help="UTF-8 text; - is the standard input")
 
     group = p.add_argument_group("model")
-    group.add_argument("--folder", type=Path, required=True, help="the folder of the training")
+    group.add_argument("--folder", type=cli.path, required=True, help="the folder of the training")
     cli.add_search(group, "beam size; 1 is greedy (default: as after the training)")
     group.add_argument("--max-len", type=whole(1), help="tokens of a translation at most (default: by the source's)")
     cli.add_threads(group)
 
     group = p.add_argument_group("output")
-    group.add_argument("--output", type=Path, help="write to this file instead of the standard output")
+    group.add_argument("--output", type=cli.path, help="write to this file instead of the standard output")
     group.add_argument("--scores", action="store_true", help="`score TAB translation`: log-probability by length")
     numbers = whole(1, cli.MOST_BEAMS)
     group.add_argument("--n-best", type=numbers, help="so many translations a line, after `number of the line TAB`")
@@ -90,7 +89,7 @@ def run(options: argparse.Namespace) -> None:
             stream = sys.stdin.buffer if options.file == "-" else stack.enter_context(open(options.file, "rb"))
             source = blocks(stream, "the standard input" if options.file == "-" else options.file)
         if options.output:
-            cli.check_file(options.output, "--output", [options.file], files_of(options.folder))
+            cli.check_file(options.output, "--output", [options.file], files_of(options.folder, options.output))
         target = stack.enter_context(written_whole(options.output)) if options.output else sys.stdout.buffer
         quiet = typed or (options.output is None and sys.stdout.isatty())  # two things on one screen
         bar = stack.enter_context(tqdm(unit=" lines", disable=True if quiet else None))
