@@ -164,14 +164,14 @@ def test_computed_rows_stand_below_what_one_needs_first():
     table = "# A\n\n| You will build | it |\n|---|---|\n| You need first | nothing |\n{}\nMore."
     exercise = "### Exercise: One · ★☆☆ · 5 min\n\n### Exercise: Two · ★★☆ · 12 min\n\n### Another · 99 min"
     rows = "| It takes you | 10 minutes to read, 17 to practice |\n"
-    rows += "| It takes the machine | under 5 seconds and under 500 MB of memory, measured on 2 CPU cores |\n"
+    rows += "| It takes the machine | under 5 seconds and under 500 MB of memory, measured on one thread |\n"
     for stale in ("", "| It takes you | |\n", "| It takes the machine | a day |\n| It takes you | a year |\n"):
         texts = [table.format(stale), "word " * 1150, exercise]
         nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text) for text in texts])
         nb.cells.append(nbformat.v4.new_code_cell("folded", metadata={"tags": ["hide-input"]}))
-        with_rows(nb, {"seconds": 1, "memory_mb": 400, "cores": 2})
+        with_rows(nb, {"seconds": 1, "memory_mb": 400})
         assert nb.cells[0].source == table.format(rows)
-    cost = {"seconds": 1, "memory_mb": 4, "cores": 2}
+    cost = {"seconds": 1, "memory_mb": 4}
     nb.cells.insert(1, nbformat.v4.new_code_cell("x\n\n" * 75))  # five minutes more
     assert "| It takes you | 15 minutes to read, 17 to" in with_rows(nb, cost).cells[0].source
     nb.cells.append(nbformat.v4.new_markdown_cell("### Aside: Why?\n\nSo."))

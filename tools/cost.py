@@ -52,11 +52,11 @@ def minutes_to_practice(nb: NotebookNode) -> int:
 def machine(cost: dict) -> str:
     """What the opening table says about time and memory.
 
-    >>> machine({"seconds": 3.2, "memory_mb": 402, "cores": 2})
-    'under 5 seconds and under 500 MB of memory, measured on 2 CPU cores'
+    >>> machine({"seconds": 3.2, "memory_mb": 402})
+    'under 5 seconds and under 500 MB of memory, measured on one thread'
     """
     seconds, memory = _next_step(cost["seconds"], SECONDS), _next_step(cost["memory_mb"], MEGABYTES)
-    return f"under {seconds} seconds and under {memory} MB of memory, measured on {cost['cores']} CPU cores"
+    return f"under {seconds} seconds and under {memory} MB of memory, measured on one thread"
 
 
 def rows(nb: NotebookNode, cost: dict) -> tuple[str, str]:
