@@ -45,13 +45,16 @@ class Subwords:
     @staticmethod
     def split(text: str) -> list[str]:
         """The words of a text. Each is encoded by itself: no merge crosses their borders."""
+        raise NotImplementedError
 
     @staticmethod
     def base_tokens(words: Iterable[str]) -> list[str]:
         """The tokens before any merge, in the order of their ids."""
+        raise NotImplementedError
 
     def spell(self, word: str) -> str:
         """The word before any merge, as a string of symbols: one character each, its code point the token's id."""
+        raise NotImplementedError
 
     def mergeable(self, word: str) -> list[str]:
         """The parts of a spelled word in which training looks for pairs."""
@@ -59,6 +62,7 @@ class Subwords:
 
     def token_bytes(self, token: str) -> bytes:
         """The UTF-8 bytes (of a piece) of a text that the token stands for."""
+        raise NotImplementedError
 
     def join(self, ids: Sequence[int]) -> bytes:
         """The bytes of a text from its ids, without special ones."""

@@ -33,6 +33,7 @@ class Output:
 
     def page(self) -> str:
         """The HTML for where styles and scripts work."""
+        raise NotImplementedError
 
     def still(self) -> str:
         """The HTML for where they are taken out."""
