@@ -2,12 +2,12 @@
 
     python -m experiments.transformer_start
 
-The task and the sizes of `transformer_bugs` (without a bug), batch 32, Adam with a peak of 5e-3. Nine starts: the
+The task and the sizes of `transformer_bugs` (without a bug), batch 32, Adam with a peak of 5e-3. Eleven starts: the
 library's (Xavier for linear layers, embeddings with a standard deviation of d_model^-1/2), PyTorch's own for linear
 layers, embeddings of standard deviation 1, both with and without tied weights, the untied ones also with
-positions divided ("quiet") or multiplied ("loud") by √d_model, and linear layers that are all the same number or all
-zero. Kept, too: how far the heads' slices of W_Q still differ at the end, and how many inner matrices are still exactly
-zero. Three seeds. About four minutes on one core.
+positions divided ("quiet") or multiplied ("loud") by √d_model, and linear layers that are all zero or all the same
+number, the latter also with random numbers of two sizes added. Kept, too: how far the heads' slices of W_Q still differ at the end, and how many inner matrices are still exactly
+zero. Three seeds. About five minutes on one core.
 """
 
 import torch
@@ -22,7 +22,7 @@ from experiments.transformer_bugs import VOCAB, loss_of, rate, sentences
 STEPS, SEEDS = 300, [0, 1, 2]
 STARTS = (
     *("library", "library, untied", "library, untied, quiet", "PyTorch's linear layers"),
-    *("wide", "wide, untied", "wide, untied, loud", "constant", "zero"),
+    *("wide", "wide, untied", "wide, untied, loud", "constant", "constant ± 0.001", "constant ± 0.05", "zero"),
 )
 
 
@@ -36,8 +36,10 @@ def begin(model, start):
     for layer in inner(model):
         if start.startswith("PyTorch"):
             layer.reset_parameters()
-        elif start == "constant":
+        elif start.startswith("constant"):
             layer.weight.fill_(0.05)
+            size = float(start.partition(" ± ")[2] or 0)
+            layer.weight += size * torch.randn_like(layer.weight) if size else 0
         elif start == "zero":
             layer.weight.zero_()
     embeddings = dict.fromkeys([model.src_embedding, model.tgt_embedding])  # in order, unlike a set
