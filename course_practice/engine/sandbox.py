@@ -55,13 +55,33 @@ def run_safely(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], li
     >>> run_safely(lambda x: x.pop(), ([1, 2],), {}, Limit(1.0))
     Outcome(value=2, error=None, changed=('0',), printed='')
     """
-    args, kwargs = copy.deepcopy((args, kwargs))
-    before = copy.deepcopy((args, kwargs))
+    before = args, kwargs
+    args, kwargs = _copied(before)
     with alarm_ready(), sealed() as printed:
         outcome = call_in_time(call, args, kwargs, limit)
     outcome.changed = _changed(before, (args, kwargs))  # once nothing that the code has set is in the way
     outcome.printed = io.StringIO.getvalue(printed)
     return outcome
+
+
+def _copied(given: tuple[tuple, dict[str, Any]]) -> tuple[tuple, dict[str, Any]]:
+    """A deep copy. Tensors that share nothing are cloned: PyTorch's own deep copy takes twenty times as long."""
+    args, kwargs = given
+    values = {id(value): value for value in (*args, *kwargs.values())}
+    tensors = {name: value for name, value in values.items() if type(value) is torch.Tensor}
+    memories = {tensor.untyped_storage().data_ptr() for tensor in tensors.values() if _is_whole(tensor)}
+    if len(memories) < len(tensors) or not all(type(v) in _SIMPLE for v in values.values()):
+        return copy.deepcopy(given)
+    copies = values | {name: tensor.clone() for name, tensor in tensors.items()}
+    return tuple(copies[id(value)] for value in args), {name: copies[id(value)] for name, value in kwargs.items()}
+
+
+_SIMPLE = {torch.Tensor, int, float, bool, str, type(None)}
+
+
+def _is_whole(tensor: torch.Tensor) -> bool:
+    whole = tensor.is_contiguous() and tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
+    return whole and not tensor.requires_grad
 
 
 @contextlib.contextmanager
@@ -167,7 +187,7 @@ def same_value(a: Any, b: Any) -> bool:
             isinstance(b, torch.Tensor)
             and a.shape == b.shape
             and a.dtype == b.dtype
-            and bool(((a == b) | ((a != a) & (b != b))).all())
+            and (torch.equal(a, b) or bool(((a == b) | ((a != a) & (b != b))).all()))
         )
     if isinstance(a, np.ndarray):
         return isinstance(b, np.ndarray) and same_value(torch.from_numpy(a), torch.from_numpy(b))

@@ -3,6 +3,7 @@
 import builtins
 import contextlib
 import copy
+import functools
 import gc
 import json
 import math
@@ -14,7 +15,9 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from _signal import getsignal  # the one of `signal` makes an enum of each answer, which takes longer than the question
+from collections.abc import Callable, Iterator, Mapping
+from ctypes import string_at
 from typing import Any
 
 import numpy as np
@@ -63,7 +66,7 @@ _TIMERS = _of_signal("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF")
 
 def _put_handlers(handlers: dict[int, Any]) -> None:
     for number, handler in handlers.items():
-        if signal.getsignal(number) is not handler and handler is not None:
+        if getsignal(number) is not handler and handler is not None:
             signal.signal(number, handler)
 
 
@@ -84,20 +87,27 @@ def _put_autocast(kept: tuple[bool, torch.dtype]) -> None:
     torch.set_autocast_dtype("cpu", kept[1])
 
 
+def _numpys_random() -> tuple:
+    name, key, *rest = np.random.get_state()
+    return name, key.tobytes(), *rest
+
+
+def _put_numpys_random(state: tuple) -> None:
+    name, key, *rest = state
+    np.random.set_state((name, np.frombuffer(key, np.uint32), *rest))
+
+
 # (read it, put it back)
 _Settings = tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...]
-_LARGE: _Settings = (
-    (sys.modules.copy, sys.modules.update),
-    (_environment, _put_environment),
-)
+_ENVIRONMENT: _Settings = ((_environment, _put_environment),)
+# Put back unseen, which is faster than to look whether they differ.
+_STATES: _Settings = ((torch.get_rng_state, torch.set_rng_state), (random.getstate, random.setstate))
 _SETTINGS: _Settings = (
     (torch.get_default_device, lambda device: torch.set_default_device(device if device.type != "cpu" else None)),
     (lambda: (torch._C._len_torch_dispatch_stack(), torch._C._len_torch_function_stack()), _without_modes),
     (lambda: (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")), _put_autocast),
     (np.geterr, lambda kept: np.seterr(**kept)),
-    (torch.get_rng_state, torch.set_rng_state),
-    (random.getstate, random.setstate),
-    (np.random.get_state, np.random.set_state),
+    (_numpys_random, _put_numpys_random),
     (torch.get_default_dtype, torch.set_default_dtype),
     (torch.is_grad_enabled, torch._C._set_grad_enabled),
     (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
@@ -109,13 +119,58 @@ _SETTINGS: _Settings = (
     (gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
     (lambda: list(warnings.filters), _put_warnings),
     (_folder, _put_folder),
-    (lambda: {number: signal.getsignal(number) for number in _SIGNALS}, _put_handlers),
+    (lambda: {number: getsignal(number) for number in _SIGNALS}, _put_handlers),
     *([(_blocked, lambda mask: signal.pthread_sigmask(signal.SIG_SETMASK, mask))] if _blocked() is not None else []),
     *(((lambda t=timer: signal.getitimer(t)), (lambda left, t=timer: signal.setitimer(t, *left))) for timer in _TIMERS),
 )
 
 
 _here = threading.local()
+
+
+@contextlib.contextmanager
+def names_read() -> Iterator[None]:
+    """Around many blocks of `state_restored`: names, which are thousands, are read once for all of them."""
+    before = getattr(_here, "names", None)
+    _here.names = before or _names()
+    try:
+        yield
+    finally:
+        _here.names = before
+
+
+def _names() -> list["_Names"]:
+    return [_Names(sys.modules), *map(_Names, _NAMESPACES)]
+
+
+class _Names:
+    """The names of a module or class, or all loaded modules, and what each of them stood for."""
+
+    def __init__(self, owner: Any):
+        self.owner, self.now = owner, owner if isinstance(owner, dict) else vars(owner)
+        self.read()
+
+    def read(self) -> None:
+        """Keep what is there now."""
+        self.before, self.addresses = self.now.copy(), _addresses(self.now)
+
+    def put_back(self) -> None:
+        """Undo what code has patched. New names stay but in classes: libraries load parts when first used."""
+        if _addresses(self.now) == self.addresses:
+            return
+        put = self.now.__setitem__ if self.now is self.owner else functools.partial(setattr, self.owner)
+        for name, value in self.before.items():
+            if self.now.get(name) is not value:
+                put(name, value)
+        for name in [name for name in self.now if isinstance(self.owner, type) and name not in self.before]:
+            delattr(self.owner, name)  # it hid what the class above has
+        self.read()
+
+
+def _addresses(names: Mapping[str, Any]) -> bytes:
+    """Where the objects lie: thousands are compared at once, and none is asked what it equals, which code can set."""
+    values = tuple(names.values())
+    return string_at(id(values) + tuple.__basicsize__, len(values) * tuple.__itemsize__)
 
 
 @contextlib.contextmanager
@@ -131,39 +186,21 @@ def state_restored() -> Iterator[None]:
     torch.float32
     """
     inside = getattr(_here, "inside", False)
-    namespaces, kept = ((), _SETTINGS) if inside else (_NAMESPACES, _LARGE + _SETTINGS)
-    names = [dict(vars(namespace)) for namespace in namespaces]
-    settings = [read() for read, _put in kept]
+    names, kept = ((), _SETTINGS) if inside else (getattr(_here, "names", None) or _names(), _ENVIRONMENT + _SETTINGS)
+    settings, states = ([read() for read, _put in some] for some in (kept, _STATES))
     _here.inside = True
     try:
         yield
     finally:
         _here.inside = inside
-        for namespace, before in zip(namespaces, names, strict=True):
-            _put_names_back(namespace, before)
+        for each in names:
+            each.put_back()
         for (read, put), before in zip(kept, settings, strict=True):
             with contextlib.suppress(Exception):  # what cannot be put back does not stop the notebook
-                if not _same(read(), before):
+                if read() != before:
                     put(before)
-
-
-def _same(now: Any, before: Any) -> bool:
-    try:
-        return bool(now == before)
-    except (RuntimeError, ValueError):  # states of random numbers are tensors and arrays
-        return False
-
-
-def _put_names_back(namespace: Any, before: dict[str, Any]) -> None:
-    """Undo what code has patched. A module's new names stay: libraries load parts of themselves when first used."""
-    now = vars(namespace)
-    if len(now) == len(before) and all(map(operator.is_, now.values(), before.values())):
-        return
-    for name, value in before.items():
-        if now.get(name) is not value:
-            setattr(namespace, name, value)
-    for name in [name for name in now if isinstance(namespace, type) and name not in before]:
-        delattr(namespace, name)  # it hid what the class above has
+        for (_read, put), before in zip(_STATES, states, strict=True):
+            put(before)
 
 
 def modules_now() -> tuple[int, str]:
