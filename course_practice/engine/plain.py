@@ -41,6 +41,11 @@ def plain(value: Any) -> Any:
     >>> plain((torch.ones(2).to(torch.float8_e4m3fn), {"a": 1}))
     (a tensor of torch.float8_e4m3fn, {'a': 1})
     """
+    kind = type(value)
+    if kind in _ATOMS:
+        return value
+    if kind is Tensor:
+        return _described(value, "a tensor")
     moment = Limit(MOMENT)
     try:
         if _room_after(value, MOST_NUMBERS) >= 0:

@@ -87,9 +87,21 @@ def _put_autocast(kept: tuple[bool, torch.dtype]) -> None:
     torch.set_autocast_dtype("cpu", kept[1])
 
 
+_read: dict[bytes, tuple] = {}  # the last state of NumPy's random numbers, by the bytes that it was read from
+
+
 def _numpys_random() -> tuple:
-    name, key, *rest = np.random.get_state()
-    return name, key.tobytes(), *rest
+    """NumPy makes it of these bytes more slowly than most calls take. Besides them, half a pair of `randn` may wait."""
+    generator = np.random.get_bit_generator()
+    known = isinstance(generator, np.random.MT19937)
+    memory = string_at(generator.ctypes.state_address, 625 * 4) if known else b""
+    if memory not in _read:
+        name, key, place, waits, half = np.random.get_state()
+        state = name, key.tobytes(), place, waits, half
+        if not known or waits:
+            return state
+        _read.clear(), _read.update({memory: state})
+    return _read[memory]
 
 
 def _put_numpys_random(state: tuple) -> None:
