@@ -3,7 +3,6 @@
 import builtins
 import contextlib
 import copy
-import functools
 import gc
 import json
 import math
@@ -16,7 +15,7 @@ import threading
 import time
 import warnings
 from _signal import getsignal  # the one of `signal` makes an enum of each answer, which takes longer than the question
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from ctypes import string_at
 from typing import Any
 
@@ -24,8 +23,11 @@ import numpy as np
 import torch
 from torch.utils import _python_dispatch
 
+_LOADED = type("Loaded", (), {})()
+_LOADED.__dict__ = sys.modules  # all modules, as names
 # Their names are put back: patched, or deleted.
 _NAMESPACES = (
+    _LOADED,
     *(builtins, sys, os, copy, json, math, operator, random, signal, threading, time, warnings, np),
     *(torch, torch.Tensor, torch.nn, torch.nn.Module, torch.nn.functional, torch.linalg),
 )
@@ -87,21 +89,19 @@ def _put_autocast(kept: tuple[bool, torch.dtype]) -> None:
     torch.set_autocast_dtype("cpu", kept[1])
 
 
-_read: dict[bytes, tuple] = {}  # the last state of NumPy's random numbers, by the bytes that it was read from
+_last: list[tuple[bytes, tuple]] = [(b"", ())]  # the last state of NumPy's random numbers, with its bytes in memory
 
 
 def _numpys_random() -> tuple:
-    """NumPy makes it of these bytes more slowly than most calls take. Besides them, half a pair of `randn` may wait."""
+    """NumPy takes longer to tell them than most calls do. Besides its bytes, half a pair of `randn` may wait."""
     generator = np.random.get_bit_generator()
-    known = isinstance(generator, np.random.MT19937)
-    memory = string_at(generator.ctypes.state_address, 625 * 4) if known else b""
-    if memory not in _read:
-        name, key, place, waits, half = np.random.get_state()
-        state = name, key.tobytes(), place, waits, half
-        if not known or waits:
-            return state
-        _read.clear(), _read.update({memory: state})
-    return _read[memory]
+    memory = string_at(generator.ctypes.state_address, 625 * 4) if isinstance(generator, np.random.MT19937) else None
+    if memory == _last[0][0]:
+        return _last[0][1]
+    name, key, place, waits, half = np.random.get_state()
+    state = name, key.tobytes(), place, waits, half
+    _last[0] = _last[0] if waits or memory is None else (memory, state)
+    return state
 
 
 def _put_numpys_random(state: tuple) -> None:
@@ -111,7 +111,6 @@ def _put_numpys_random(state: tuple) -> None:
 
 # (read it, put it back)
 _Settings = tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...]
-_ENVIRONMENT: _Settings = ((_environment, _put_environment),)
 # Put back unseen, which is faster than to look whether they differ.
 _STATES: _Settings = ((torch.get_rng_state, torch.set_rng_state), (random.getstate, random.setstate))
 _SETTINGS: _Settings = (
@@ -151,37 +150,13 @@ def names_read() -> Iterator[None]:
         _here.names = before
 
 
-def _names() -> list["_Names"]:
-    return [_Names(sys.modules), *map(_Names, _NAMESPACES)]
+def _names() -> list[list]:
+    return [[owner, vars(owner).copy(), _addresses(owner)] for owner in _NAMESPACES]
 
 
-class _Names:
-    """The names of a module or class, or all loaded modules, and what each of them stood for."""
-
-    def __init__(self, owner: Any):
-        self.owner, self.now = owner, owner if isinstance(owner, dict) else vars(owner)
-        self.read()
-
-    def read(self) -> None:
-        """Keep what is there now."""
-        self.before, self.addresses = self.now.copy(), _addresses(self.now)
-
-    def put_back(self) -> None:
-        """Undo what code has patched. New names stay but in classes: libraries load parts when first used."""
-        if _addresses(self.now) == self.addresses:
-            return
-        put = self.now.__setitem__ if self.now is self.owner else functools.partial(setattr, self.owner)
-        for name, value in self.before.items():
-            if self.now.get(name) is not value:
-                put(name, value)
-        for name in [name for name in self.now if isinstance(self.owner, type) and name not in self.before]:
-            delattr(self.owner, name)  # it hid what the class above has
-        self.read()
-
-
-def _addresses(names: Mapping[str, Any]) -> bytes:
-    """Where the objects lie: thousands are compared at once, and none is asked what it equals, which code can set."""
-    values = tuple(names.values())
+def _addresses(owner: Any) -> bytes:
+    """Where all that its names stand for lies: thousands are compared at once, and no code of theirs is run."""
+    values = tuple(vars(owner).values())
     return string_at(id(values) + tuple.__basicsize__, len(values) * tuple.__itemsize__)
 
 
@@ -198,7 +173,8 @@ def state_restored() -> Iterator[None]:
     torch.float32
     """
     inside = getattr(_here, "inside", False)
-    names, kept = ((), _SETTINGS) if inside else (getattr(_here, "names", None) or _names(), _ENVIRONMENT + _SETTINGS)
+    names = [] if inside else getattr(_here, "names", None) or _names()
+    kept = _SETTINGS if inside else (*_SETTINGS, (_environment, _put_environment))
     settings, states = ([read() for read, _put in some] for some in (kept, _STATES))
     _here.inside = True
     try:
@@ -206,13 +182,27 @@ def state_restored() -> Iterator[None]:
     finally:
         _here.inside = inside
         for each in names:
-            each.put_back()
+            _put_names_back(each)
         for (read, put), before in zip(kept, settings, strict=True):
             with contextlib.suppress(Exception):  # what cannot be put back does not stop the notebook
                 if read() != before:
                     put(before)
         for (_read, put), before in zip(_STATES, states, strict=True):
             put(before)
+
+
+def _put_names_back(kept: list) -> None:
+    """Undo what code has patched. A module's new names stay: libraries load parts of themselves when first used."""
+    owner, before, addresses = kept
+    now = vars(owner)
+    if _addresses(owner) == addresses:
+        return
+    for name, value in before.items():
+        if now.get(name) is not value:
+            setattr(owner, name, value)
+    for name in [name for name in now if isinstance(owner, type) and name not in before]:
+        delattr(owner, name)  # it hid what the class above has
+    kept[1:] = now.copy(), _addresses(owner)
 
 
 def modules_now() -> tuple[int, str]:
