@@ -17,6 +17,7 @@ from course_practice.engine.model import Exercise
 from course_practice.engine.report import Result
 from course_practice.engine.sandbox import Outcome, is_out_of_memory, memory_limit
 from course_practice.engine.source import same_code, standalone_source, unfinished_line
+from course_practice.engine.state import names_read
 from course_practice.engine.trial import TIME_LIMIT, Trial, failed
 from course_practice.repair import Budget
 
@@ -34,7 +35,7 @@ def check_exercise(
             f"leave it out, and it is {TIME_LIMIT:g}"
         )
     elsewhere = torch.get_default_device().type != "cpu"
-    with alarm_ready(), _one_thread(), torch.device("cpu") if elsewhere else contextlib.nullcontext():
+    with alarm_ready(), names_read(), _one_thread(), torch.device("cpu") if elsewhere else contextlib.nullcontext():
         result = _not_attempted(exercise, obj) or _judge(exercise, obj, time_limit, budget or Budget())
         if not result.attempted:
             return result

@@ -58,8 +58,8 @@ class Limit:
 
     @property
     def is_over(self) -> bool:
-        """Is the time over?"""
-        return self.left < 0
+        """Is the time over? Never before it is on the wall; to ask for the processor's is a call of the system."""
+        return monotonic() - self._wall > self.seconds and self.left < 0
 
 
 def next_round() -> None:

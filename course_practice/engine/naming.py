@@ -75,8 +75,8 @@ def _merged(base: Sequence[str], *others: Sequence[str]) -> list[str]:
     """
     changes = []
     for side, new in enumerate(others):
-        codes = difflib.SequenceMatcher(None, base, new, autojunk=False).get_opcodes()
-        changes += [(begin, end, side, new[i:j]) for kind, begin, end, i, j in codes if kind != "equal"]
+        codes = _changes(tuple(base), tuple(new))
+        changes += [(begin, end, side, new[i:j]) for begin, end, i, j in codes]
     changes.sort(key=lambda change: change[:3])
     if any(end > begin for (_, end, *_), (begin, *_) in itertools.pairwise(changes)):
         return []
@@ -84,6 +84,13 @@ def _merged(base: Sequence[str], *others: Sequence[str]) -> list[str]:
     for begin, end, _side, new in reversed(changes):
         words[begin:end] = new
     return words
+
+
+@functools.lru_cache(maxsize=64)  # each mistake is put together with all others
+def _changes(base: tuple[str, ...], new: tuple[str, ...]) -> list[tuple[int, int, int, int]]:
+    """Where they differ: the begin and the end in both."""
+    codes = difflib.SequenceMatcher(None, base, new, autojunk=False).get_opcodes()
+    return [places for kind, *places in codes if kind != "equal"]
 
 
 def _is_of_several(name: str, names: set[str]) -> bool:
@@ -164,6 +171,7 @@ def _words(code: str) -> set[str]:
     return set(re.findall(r"\w+", code)) - {"_"}
 
 
+@functools.lru_cache(maxsize=128)  # those of a right answer, and of its mistakes
 def _statements(source: str) -> list[tuple[str, int]]:
     """Each statement, and the head of each block, with its variables made anonymous, and its line."""
     tree = ast.parse(textwrap.dedent(source))
@@ -177,6 +185,7 @@ def _statements(source: str) -> list[tuple[str, int]]:
     return found
 
 
+@functools.lru_cache(maxsize=4096)
 def _likeness(a: str, b: str) -> float:
     words = [re.findall(r"\w+|\S", text) for text in (a, b)]
     return difflib.SequenceMatcher(None, *words, autojunk=False).ratio()

@@ -1,5 +1,6 @@
 """The one place that looks at what a learner's code gives back: everything behind it sees ordinary values alone."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,14 +42,19 @@ def plain(value: Any) -> Any:
     >>> plain((torch.ones(2).to(torch.float8_e4m3fn), {"a": 1}))
     (a tensor of torch.float8_e4m3fn, {'a': 1})
     """
-    moment = Limit(MOMENT)
+    kind = type(value)
+    if kind in _ATOMS:
+        return value
+    if kind is Tensor:
+        return _described(value, "a tensor")
+    moment = functools.cache(lambda: Limit(MOMENT))  # begins with the first object that is asked
     try:
         if _room_after(value, MOST_NUMBERS) >= 0:
             return _plain(value, moment)
     except (KeyboardInterrupt, MemoryError, OutOfTime):
         raise
     except BaseException:  # a list that holds itself, a tensor whose own class does what it likes
-        return Foreign(safe_text(repr, value, moment))
+        return Foreign(safe_text(repr, value, moment()))
     container = _container(value)
     return Foreign(f"a {container.__name__} of {container.__len__(value):,} items, too long to be shown")
 
@@ -81,7 +87,7 @@ def _room_after(value: Any, room: int) -> int:
     return room
 
 
-def _plain(value: Any, moment: Limit) -> Any:
+def _plain(value: Any, moment: Callable[[], Limit]) -> Any:
     kind = type(value)
     if kind in _ATOMS or kind is Foreign:
         return value
@@ -92,16 +98,16 @@ def _plain(value: Any, moment: Limit) -> Any:
     if container := _container(value):
         return container(_plain(part, moment) for part in container.__iter__(value))
     bare = next((bare for base, bare in _BARE.items() if issubclass(kind, base)), None)
-    return Foreign(safe_text(repr, value, moment)) if bare is None else bare(value)
+    return Foreign(safe_text(repr, value, moment())) if bare is None else bare(value)
 
 
-def _plain_tensor(value: Tensor, moment: Limit) -> Tensor | Foreign:
+def _plain_tensor(value: Tensor, moment: Callable[[], Limit]) -> Tensor | Foreign:
     if type(value) in (Tensor, torch.nn.Parameter, torch.nn.Buffer):
         return _described(value, "a tensor")
     with torch._C.DisableTorchFunctionSubclass():
         name = f"a tensor of the class {type(value).__name__}"
         try:
-            return in_time(moment, _described, value, name)
+            return in_time(moment(), _described, value, name)
         except OutOfTime:
             return Foreign(name)
 

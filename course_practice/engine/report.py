@@ -107,13 +107,4 @@ def failed(
     exercise: Exercise, found: Difference, details: tuple[tuple[str, str], ...] = (), kind: str = "failed"
 ) -> Result:
     """The result of an attempt that did not pass."""
-    return Result(
-        exercise.id,
-        passed=False,
-        attempted=True,
-        message=found.sentence,
-        diagnosis=found.kind,
-        kind=kind,
-        details=details,
-        hints=exercise.hints,
-    )
+    return Result(exercise.id, False, True, found.sentence, found.kind, kind, details, exercise.hints)

@@ -55,13 +55,22 @@ def run_safely(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], li
     >>> run_safely(lambda x: x.pop(), ([1, 2],), {}, Limit(1.0))
     Outcome(value=2, error=None, changed=('0',), printed='')
     """
-    args, kwargs = copy.deepcopy((args, kwargs))
-    before = copy.deepcopy((args, kwargs))
+    before, (args, kwargs) = (args, kwargs), _copied((args, kwargs))
     with alarm_ready(), sealed() as printed:
         outcome = call_in_time(call, args, kwargs, limit)
     outcome.changed = _changed(before, (args, kwargs))  # once nothing that the code has set is in the way
     outcome.printed = io.StringIO.getvalue(printed)
     return outcome
+
+
+def _copied(given: tuple[tuple, dict[str, Any]]) -> tuple[tuple, dict[str, Any]]:
+    """A deep copy. Tensors that share nothing are cloned: PyTorch's own deep copy takes twenty times as long."""
+    values = [*given[0], *given[1].values()]
+    tensors = {id(value): value for value in values if type(value) is torch.Tensor}
+    whole = [t for t in tensors.values() if t.is_contiguous() and t.nbytes == t.untyped_storage().nbytes()]
+    apart = len({t.data_ptr() for t in whole if not t.requires_grad}) == len(tensors)
+    simple = apart and all(isinstance(value, torch.Tensor | int | float | str | None) for value in values)
+    return copy.deepcopy(given, {name: t.clone() for name, t in tensors.items()} if simple else None)
 
 
 @contextlib.contextmanager
@@ -163,12 +172,8 @@ def _changed(before: tuple[tuple, dict], after: tuple[tuple, dict]) -> tuple[str
 def same_value(a: Any, b: Any) -> bool:
     """Equal to the last bit, NaN equal to NaN, through lists, dictionaries and modules."""
     if isinstance(a, torch.Tensor):
-        return (
-            isinstance(b, torch.Tensor)
-            and a.shape == b.shape
-            and a.dtype == b.dtype
-            and bool(((a == b) | ((a != a) & (b != b))).all())
-        )
+        alike = isinstance(b, torch.Tensor) and a.shape == b.shape and a.dtype == b.dtype
+        return alike and (torch.equal(a, b) or bool(((a == b) | ((a != a) & (b != b))).all()))
     if isinstance(a, np.ndarray):
         return isinstance(b, np.ndarray) and same_value(torch.from_numpy(a), torch.from_numpy(b))
     if isinstance(a, torch.nn.Module):

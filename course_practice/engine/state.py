@@ -14,15 +14,20 @@ import sys
 import threading
 import time
 import warnings
+from _signal import getsignal  # the one of `signal` makes an enum of each answer, which takes longer than the question
 from collections.abc import Callable, Iterator
+from ctypes import string_at
 from typing import Any
 
 import numpy as np
 import torch
 from torch.utils import _python_dispatch
 
+_LOADED = type("Loaded", (), {})()
+_LOADED.__dict__ = sys.modules  # all modules, as names
 # Their names are put back: patched, or deleted.
 _NAMESPACES = (
+    _LOADED,
     *(builtins, sys, os, copy, json, math, operator, random, signal, threading, time, warnings, np),
     *(torch, torch.Tensor, torch.nn, torch.nn.Module, torch.nn.functional, torch.linalg),
 )
@@ -63,7 +68,7 @@ _TIMERS = _of_signal("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF")
 
 def _put_handlers(handlers: dict[int, Any]) -> None:
     for number, handler in handlers.items():
-        if signal.getsignal(number) is not handler and handler is not None:
+        if getsignal(number) is not handler and handler is not None:
             signal.signal(number, handler)
 
 
@@ -84,20 +89,36 @@ def _put_autocast(kept: tuple[bool, torch.dtype]) -> None:
     torch.set_autocast_dtype("cpu", kept[1])
 
 
+_last: list[tuple[bytes, tuple]] = [(b"", ())]  # the last state of NumPy's random numbers, with its bytes in memory
+
+
+def _numpys_random() -> tuple:
+    """NumPy takes longer to tell them than most calls do. Besides its bytes, half a pair of `randn` may wait."""
+    generator = np.random.get_bit_generator()
+    memory = string_at(generator.ctypes.state_address, 625 * 4) if isinstance(generator, np.random.MT19937) else None
+    if memory == _last[0][0]:
+        return _last[0][1]
+    name, key, place, waits, half = np.random.get_state()
+    state = name, key.tobytes(), place, waits, half
+    _last[0] = _last[0] if waits or memory is None else (memory, state)
+    return state
+
+
+def _put_numpys_random(state: tuple) -> None:
+    name, key, *rest = state
+    np.random.set_state((name, np.frombuffer(key, np.uint32), *rest))
+
+
 # (read it, put it back)
 _Settings = tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...]
-_LARGE: _Settings = (
-    (sys.modules.copy, sys.modules.update),
-    (_environment, _put_environment),
-)
+# Put back unseen, which is faster than to look whether they differ.
+_STATES: _Settings = ((torch.get_rng_state, torch.set_rng_state), (random.getstate, random.setstate))
 _SETTINGS: _Settings = (
     (torch.get_default_device, lambda device: torch.set_default_device(device if device.type != "cpu" else None)),
     (lambda: (torch._C._len_torch_dispatch_stack(), torch._C._len_torch_function_stack()), _without_modes),
     (lambda: (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")), _put_autocast),
     (np.geterr, lambda kept: np.seterr(**kept)),
-    (torch.get_rng_state, torch.set_rng_state),
-    (random.getstate, random.setstate),
-    (np.random.get_state, np.random.set_state),
+    (_numpys_random, _put_numpys_random),
     (torch.get_default_dtype, torch.set_default_dtype),
     (torch.is_grad_enabled, torch._C._set_grad_enabled),
     (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
@@ -109,13 +130,34 @@ _SETTINGS: _Settings = (
     (gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
     (lambda: list(warnings.filters), _put_warnings),
     (_folder, _put_folder),
-    (lambda: {number: signal.getsignal(number) for number in _SIGNALS}, _put_handlers),
+    (lambda: {number: getsignal(number) for number in _SIGNALS}, _put_handlers),
     *([(_blocked, lambda mask: signal.pthread_sigmask(signal.SIG_SETMASK, mask))] if _blocked() is not None else []),
     *(((lambda t=timer: signal.getitimer(t)), (lambda left, t=timer: signal.setitimer(t, *left))) for timer in _TIMERS),
 )
 
 
 _here = threading.local()
+
+
+@contextlib.contextmanager
+def names_read() -> Iterator[None]:
+    """Around many blocks of `state_restored`: names, which are thousands, are read once for all of them."""
+    before = getattr(_here, "names", None)
+    _here.names = before or _names()
+    try:
+        yield
+    finally:
+        _here.names = before
+
+
+def _names() -> list[list]:
+    return [[owner, vars(owner).copy(), _addresses(owner)] for owner in _NAMESPACES]
+
+
+def _addresses(owner: Any) -> bytes:
+    """Where all that its names stand for lies: thousands are compared at once, and no code of theirs is run."""
+    values = tuple(vars(owner).values())
+    return string_at(id(values) + tuple.__basicsize__, len(values) * tuple.__itemsize__)
 
 
 @contextlib.contextmanager
@@ -131,39 +173,36 @@ def state_restored() -> Iterator[None]:
     torch.float32
     """
     inside = getattr(_here, "inside", False)
-    namespaces, kept = ((), _SETTINGS) if inside else (_NAMESPACES, _LARGE + _SETTINGS)
-    names = [dict(vars(namespace)) for namespace in namespaces]
-    settings = [read() for read, _put in kept]
+    names = [] if inside else getattr(_here, "names", None) or _names()
+    kept = _SETTINGS if inside else (*_SETTINGS, (_environment, _put_environment))
+    settings, states = ([read() for read, _put in some] for some in (kept, _STATES))
     _here.inside = True
     try:
         yield
     finally:
         _here.inside = inside
-        for namespace, before in zip(namespaces, names, strict=True):
-            _put_names_back(namespace, before)
+        for each in names:
+            _put_names_back(each)
         for (read, put), before in zip(kept, settings, strict=True):
             with contextlib.suppress(Exception):  # what cannot be put back does not stop the notebook
-                if not _same(read(), before):
+                if read() != before:
                     put(before)
+        for (_read, put), before in zip(_STATES, states, strict=True):
+            put(before)
 
 
-def _same(now: Any, before: Any) -> bool:
-    try:
-        return bool(now == before)
-    except (RuntimeError, ValueError):  # states of random numbers are tensors and arrays
-        return False
-
-
-def _put_names_back(namespace: Any, before: dict[str, Any]) -> None:
+def _put_names_back(kept: list) -> None:
     """Undo what code has patched. A module's new names stay: libraries load parts of themselves when first used."""
-    now = vars(namespace)
-    if len(now) == len(before) and all(map(operator.is_, now.values(), before.values())):
+    owner, before, addresses = kept
+    now = vars(owner)
+    if _addresses(owner) == addresses:
         return
     for name, value in before.items():
         if now.get(name) is not value:
-            setattr(namespace, name, value)
-    for name in [name for name in now if isinstance(namespace, type) and name not in before]:
-        delattr(namespace, name)  # it hid what the class above has
+            setattr(owner, name, value)
+    for name in [name for name in now if isinstance(owner, type) and name not in before]:
+        delattr(owner, name)  # it hid what the class above has
+    kept[1:] = now.copy(), _addresses(owner)
 
 
 def modules_now() -> tuple[int, str]:

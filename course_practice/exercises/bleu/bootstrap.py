@@ -132,9 +132,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(
-    reference=resampled_differences,
-    call=as_kind,
-    cases=_cases,
-    alternatives=(all_at_once,),
-)
+EXERCISE = Exercise(reference=resampled_differences, call=as_kind, cases=_cases, alternatives=(all_at_once,))

@@ -73,8 +73,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(
-    reference=summary,
-    cases=_cases,
-    alternatives=(with_the_library,),
-)
+EXERCISE = Exercise(reference=summary, cases=_cases, alternatives=(with_the_library,))
