@@ -21,7 +21,7 @@ from torch.nn import functional as F
 
 from course_lib.multi_head import MultiHeadAttention
 from course_practice.engine import Exercise, Mistake, case, check_exercise, sandbox, trial
-from course_practice.engine.changes import Change, Hunk
+from course_practice.engine.changes import Change, Hunk, hunks_of
 from course_practice.engine.clock import Limit, alarm_ready
 from course_practice.engine.compare import as_tensor, brief, difference, pattern
 from course_practice.engine.explain import explain
@@ -450,6 +450,20 @@ def test_two_mistakes_are_named_only_where_both_are_seen():
     seen = check_exercise(asked, lambda x: (x.sign() + 0.5) * x + 1, budget=Budget(work=0))
     assert (seen.diagnosis, seen.message) == ("square-and-one-off", "Two things. This is square. And: This is one-off.")
     assert check_exercise(asked, lambda x: 1 - x.abs(), budget=Budget(work=0)).diagnosis == "wrong-values"
+
+
+@pytest.mark.parametrize(
+    ("diff", "words"),
+    [
+        ("+ z = 1", "expected '- ' lines before '+ z = 1', none shown before sets its name"),
+        ("+ y = x\n+ z = y", "none shown before sets its name"),
+        ("+ else:", "expected '- ' lines before '+ else:'"),
+        ("+ x = 3", "expected one line shown before for 'x = 3', got several: add its '- ' line"),
+    ],
+)
+def test_a_line_that_says_not_what_it_replaces_is_refused(diff, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        hunks_of(diff, {"x": {("x = 1",), ("x = 2",)}, "y": {("y = 1",)}})
 
 
 def test_the_smallest_failing_case_is_shown():

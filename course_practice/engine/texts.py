@@ -13,22 +13,28 @@
         + return torch.ones(n, n, dtype=torch.bool).tril(-1)
     Your mask hides each token from itself. …
 
-A mistake is its name, a diff of the solution, and what to tell whoever wrote it. `### name (with_two_loops)` makes it a
-diff of another definition in the exercise's `.py`: another right answer, or a part of the solution. Where a mistake can
-be made in several of them, a line `    @ with_two_loops` begins its next diff. A block that begins with `def` or
-`class` is a whole answer. `### ≈ name` says that it is valid elsewhere, by another convention. In a bug hunt, `## Bugs`
-lists the bugs in the same form, each with a question: the starter has all of them (their first diffs), and what is said
-of every selection of them is put together from these.
+    ### one-too-far
+        + return torch.ones(n, n, dtype=torch.bool).tril(1)
+    Each token sees one token of its future. …
+
+A mistake is its name, a diff of the solution, and what to tell whoever wrote it. A line of the solution stands after a
+`-` once, where it is changed first. Later `+` lines that set the same name, or return, replace it again. `### name
+(with_two_loops)` makes it a diff of another definition in the exercise's `.py`: another right answer, or a part of the
+solution. Where a mistake can be made in several of them, a line `@ with_two_loops` begins its next diff. A block that
+begins with `def` or `class` is a whole answer. `### ≈ name` says that it is valid elsewhere, by another convention. In
+a bug hunt, `## Bugs` lists the bugs in the same form, each with a question: the starter has all of them (their first
+diffs), and what is said of every selection of them is put together from these.
 """
 
 import itertools
 import re
 import textwrap
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from course_practice.engine.changes import Change, hunks_of, named
+from course_practice.engine.changes import Change, Shown, hunks_of, named
 from course_practice.engine.model import Convention, Exercise, Mistake
 
 _ENTRY = re.compile(
@@ -53,8 +59,9 @@ def with_text(exercise: Exercise, path: Path, scope: str) -> Exercise:
         raise ValueError(f"{path.name}: expected '★★☆ · 10 min', Hints, Bugs and Mistakes, got {wrong}: correct it")
     hints = tuple(map(_joined, re.split(r"^\d\. ", parts.get("Hints", ""), flags=re.MULTILINE)[1:]))
     try:
-        read = [_forms(exercise, text, scope) for text in _entries(parts.get("Mistakes", ""))]
-        bugs = [_forms(exercise, text, scope) for text in _entries(parts.get("Bugs", ""))]
+        shown: dict[Callable, Shown] = defaultdict(dict)
+        bugs = [_forms(exercise, text, scope, shown) for text in _entries(parts.get("Bugs", ""))]
+        read = [_forms(exercise, text, scope, shown) for text in _entries(parts.get("Mistakes", ""))]
     except ValueError as error:
         raise ValueError(f"{path.name}: {error}") from error
     names = [mistake.name for mistake in (*(forms[0] for forms in read), *exercise.mistakes)]
@@ -86,7 +93,7 @@ def _entries(section: str) -> list[str]:
     return re.split(r"^### ", section, flags=re.MULTILINE)[1:]
 
 
-def _forms(exercise: Exercise, entry: str, scope: str) -> list[Mistake]:
+def _forms(exercise: Exercise, entry: str, scope: str, shown: dict[Callable, Shown]) -> list[Mistake]:
     """The mistake of an entry, once for each of its diffs."""
     found = _ENTRY.fullmatch(entry.strip())
     if found is None:
@@ -95,16 +102,16 @@ def _forms(exercise: Exercise, entry: str, scope: str) -> list[Mistake]:
     kind: Callable = Convention if found["kind"] else Mistake
     first, *others = _ANOTHER.split(code)
     diffs = [(found["base"], first), *zip(others[::2], others[1::2], strict=True)]
-    changes = [_change(exercise, base, diff.strip("\n"), scope) for base, diff in diffs]
+    changes = [_change(exercise, base, diff.strip("\n"), scope, shown) for base, diff in diffs]
     return [kind(found["name"], change, _joined(found["words"])) for change in changes]
 
 
-def _change(exercise: Exercise, name: str | None, code: str, scope: str) -> Change:
+def _change(exercise: Exercise, name: str | None, code: str, scope: str, shown: dict[Callable, Shown]) -> Change:
     if code.startswith(_WHOLE):
         return Change(exercise.reference, exercise.reference, (), scope, text=code)
     base = named(name, scope) if name else exercise.reference
     answer = base if base in exercise.alternatives else exercise.reference
-    return Change(answer, base, hunks_of(code), scope)
+    return Change(answer, base, hunks_of(code, shown[base]), scope)
 
 
 def _left(bugs: list[list[Mistake]]) -> Iterator[Mistake]:
