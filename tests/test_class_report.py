@@ -135,6 +135,25 @@ def test_nothing_outside_changes_and_nothing_is_reached(found, outside, server):
     assert verdicts(found, "outward") == {"masks.causal": "solved"}
 
 
+@pytest.mark.skipif(os.mkdir not in os.supports_dir_fd, reason="folders so deep have no names here")
+def test_folders_in_one_another_without_end_are_cleared_away(tmp_path, monkeypatch):
+    def run(task, folder, given, *limits):
+        inner = os.open(folder, os.O_RDONLY)
+        for _ in range(1500):
+            os.mkdir("in", dir_fd=inner)
+            outer, inner = inner, os.open("in", os.O_RDONLY, dir_fd=inner)
+            os.close(outer)
+        os.close(inner)
+        return "", ""
+
+    notebook(tmp_path / "deep.ipynb", RIGHT)
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(report.tempfile, "tempdir", str(tmp_path / "scratch"))
+    monkeypatch.setattr(report, "run", run)
+    assert judged("deep", tmp_path / "deep.ipynb", Limits()).trouble == []
+    assert not list((tmp_path / "scratch").iterdir())
+
+
 def test_a_tampered_check_gains_nothing(found):
     judged_anew = "the notebook says passed; judged anew, it does not pass"
     assert verdicts(found, "tampers") == {

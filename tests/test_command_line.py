@@ -11,6 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+import torch
 
 from course_lib.__main__ import COMMANDS as ENTRIES
 from course_lib.__main__ import main as entry
@@ -50,6 +51,13 @@ def test_values_out_of_bounds_are_refused(kind, text, words):
 
 def test_values_on_the_bounds_are_taken():
     assert [whole(1)("1"), whole(0, 5)("5"), number(least=0, below=1)("0"), number()("-2e3")] == [1, 5, 0.0, -2000.0]
+
+
+@pytest.mark.parametrize(("allowed", "threads"), [(1, 1), (2, 2), (64, 2)])
+def test_no_more_threads_than_processors_that_may_be_used(allowed, threads, monkeypatch):
+    """PyTorch knows a container's processors, and what `torchrun` leaves to each process; the machine may have more."""
+    monkeypatch.setattr(torch, "get_num_threads", lambda: allowed)
+    assert train.parser().parse_args([]).threads == threads
 
 
 def test_a_wrong_option_takes_one_line(capsys):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, distribution
@@ -120,6 +121,24 @@ def test_make_refuses_a_python_without_pins(version, accepted):
     got = "{}.{}".format(*version)
     said = f"expected Python {FIRST} to {LAST}, got {got}: run make PYTHON=python{LAST} (or another of these)\n"
     assert (done.returncode, done.stderr) == ((0, "") if accepted else (1, said))
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+def test_a_package_whose_installation_was_broken_off_is_installed_again(tmp_path):
+    for name in ("Makefile", "requirements.txt", "constraints.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    packages = tmp_path / ".venv" / "lib" / "python3.11" / "site-packages"
+    for name, files in {"whole-1.dist-info": ["METADATA", "RECORD"], "half-1.dist-info": ["METADATA"]}.items():
+        (packages / name).mkdir(parents=True)
+        for file in files:
+            (packages / name / file).touch()
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text("#!/bin/sh\n")  # its pip installs nothing
+    python.chmod(0o755)
+    command = ["make", ".venv/.ready", f"PYTHON={sys.executable}"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert [path.name for path in packages.iterdir()] == ["whole-1.dist-info"]
 
 
 def test_the_readme_names_the_torch_that_is_pinned():

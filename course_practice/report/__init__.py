@@ -5,6 +5,7 @@
 
 import json
 import shutil
+import subprocess
 import tempfile
 import time
 from collections import Counter
@@ -54,8 +55,7 @@ class Student:
 
 def students(folder: Path) -> list[tuple[str, Path]]:
     """The names of those who handed in, each with their notebook or their folder of notebooks."""
-    found = [path for path in sorted(folder.iterdir()) if path.suffix == ".ipynb" or path.is_dir()]
-    found = [path for path in found if not path.name.startswith(".")]
+    found = [p for p in sorted(folder.iterdir()) if (p.suffix == ".ipynb" or p.is_dir()) and not p.name.startswith(".")]
     stems = Counter(path.stem for path in found)
     return [(path.stem if stems[path.stem] == 1 else path.name, path) for path in found]
 
@@ -72,6 +72,8 @@ def judged(name: str, path: Path, limits: Limits) -> Student:
                 why = error if isinstance(error, ValueError) else type(error).__name__
                 student.trouble.append(f"not all of it can be read ({why})")
             _judge(student, folder, limits)
+            if rm := shutil.which("rm"):  # Python's way calls itself for each of the folders in one another
+                subprocess.run([rm, "-rf", folder], stderr=subprocess.DEVNULL)
     except Exception as error:
         student.trouble.append(f"it could not be judged ({type(error).__name__})")
     return student

@@ -54,10 +54,7 @@ def page(students: Sequence[Student], title: str, limits: str) -> str:
         right = sum(row.verdict == "solved" for row in tried)
         if tried:
             hard.append((right / len(tried), name, right, len(tried), statistics.median(row.tries for row in tried)))
-    hard = [
-        [name, f"{right} of {of}", f"{tries:g}", "hard" * (share < 0.5)]
-        for share, name, right, of, tries in sorted(hard)
-    ]
+    hard = [[name, f"{right} of {of}", f"{tries:g}", "hard" * (s < 0.5)] for s, name, right, of, tries in sorted(hard)]
     notes = [[name, row.exercise, row.note] for name, row in every if row.note]
     made = Counter((row.exercise, mistake) for _, row in every for mistake in row.mistakes).most_common()
     signs = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())

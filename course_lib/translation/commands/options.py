@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import torch
+
 from course_lib.beam_search import LARGEST_PENALTY
 
 DATA = "course, multi30k, or a file with one `source TAB target` a line"
@@ -61,12 +63,10 @@ def number(
     0.1
     """
     bounds = [("at least", least), ("greater than", above), ("less than", below), ("at most", most)]
-    wanted = " and ".join(f"{words} {bound}" for words, bound in bounds if math.isfinite(bound))
-
-    def fits(value: float) -> bool:
-        return math.isfinite(value) and least <= value <= most and above < value < below
-
-    return _reader(float, fits, f"a number {wanted}".rstrip())
+    named = " and ".join(f"{words} {bound}" for words, bound in bounds if math.isfinite(bound))
+    return _reader(
+        float, lambda x: math.isfinite(x) and least <= x <= most and above < x < below, f"a number {named}".rstrip()
+    )
 
 
 def _reader(kind: type, fits: Callable[[float], bool], wanted: str) -> Callable[[str], float]:
@@ -96,8 +96,8 @@ def path(text: str) -> Path:
 
 
 def add_threads(group: argparse._ActionsContainer) -> None:
-    """The option --threads: two where there are two, for more cost the course's small tensors more than they give."""
-    few = min(2, os.cpu_count() or 1)
+    """The option --threads: two where we may use two, for more cost the course's small tensors more than they give."""
+    few = min(2, torch.get_num_threads())
     group.add_argument("--threads", type=whole(1, MOST_THREADS), default=few, help="CPU threads (here: %(default)s)")
 
 
@@ -111,8 +111,7 @@ def add_search(group: argparse._ActionsContainer, beam_help: str, penalty: float
 def check_writable(folder: Path) -> None:
     """Make `folder` and write into it once: better to learn before the work than after it that it cannot be done."""
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder):
-        pass
+    tempfile.TemporaryFile(dir=folder).close()
 
 
 def check_file(
