@@ -142,11 +142,7 @@ def padding_share(batches: Iterable[Batch]) -> float:
 
 
 class Position(NamedTuple):
-    """A place in the training data: `index` batches of epoch number `epoch` are done.
-
-    >>> Position(epoch=2, index=0)
-    Position(epoch=2, index=0)
-    """
+    """A place in the training data: `index` batches of epoch number `epoch` are done."""
 
     epoch: int = 0
     index: int = 0

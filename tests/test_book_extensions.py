@@ -21,7 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from course_lib.figures import heatmap
-from course_lib.figures.page import css
+from course_lib.figures.display import css
 from course_practice import check
 from tools import formula_font
 from tools.cells import from_text

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import assert_equal, scramble
 
+from course_lib.fast import packed_linear
 from course_lib.fast.cached import CachedTransformer
-from course_lib.fast.linear import packed_linear
 from course_lib.probes import record_attention
 from course_lib.tokens import BOS, EOS, PAD
 from course_lib.transformer import Transformer, TransformerConfig

@@ -9,7 +9,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-# As course_lib/figures/page.py writes it.
+# As course_lib/figures/display.py writes it.
 PICTURE = re.compile(r'<section class="course-alt">.*?</section>', re.DOTALL)
 
 

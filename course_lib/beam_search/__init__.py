@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_lib.tokens import BOS, EOS, PAD
@@ -135,7 +135,9 @@ def beam_search(
         log_prob, parents, tokens = _best_continuations(open_.log_prob, logits, suppress, 2 * beam_size)
         ends = tokens == EOS
         _collect(pools, open_, log_prob, parents, ends & (log_prob > -torch.inf), beam_size, length_penalty)
-        _give_up(pools, open_, log_prob[:, 0] == -torch.inf)
+        for row in (log_prob[:, 0] == -torch.inf).nonzero()[:, 0].tolist():  # nothing may follow
+            pool = pools[open_.sentence[row]]
+            pool += _unfinished(open_, row) if not pool else []  # where nothing has ended, what is written so far
         # The best that go on, in order: ends sort behind everything else.
         order = ends.long().argsort(dim=1, stable=True)[:, :beam_size]
         log_prob = log_prob.masked_fill(ends, -torch.inf).gather(1, order)
@@ -156,13 +158,6 @@ def _unfinished(open_: _Open, row: int) -> list[Hypothesis]:
     """The open beams of one row, best first: all are equally long."""
     beams = zip(open_.tokens[row, :, 1:].tolist(), open_.log_prob[row].tolist(), strict=True)
     return [Hypothesis(tokens, total, False) for tokens, total in beams if total > -torch.inf]
-
-
-def _give_up(pools: list[list[Hypothesis]], open_: _Open, stuck: Bool[Tensor, " rows"]) -> None:
-    """Where nothing may follow and nothing has ended, what is written so far is given back unfinished."""
-    for row in stuck.nonzero()[:, 0].tolist():
-        pool = pools[open_.sentence[row]]
-        pool += _unfinished(open_, row) if not pool else []
 
 
 def _best_continuations(

@@ -44,9 +44,8 @@ def exact_search(step: Step, state: Any, max_len: int, max_calls: int = 1000) ->
         found = zip(worth.nonzero()[:, 0].tolist(), log_prob[worth].tolist(), strict=True)
         for token, value in found:
             pushed += 1  # of equally probable ones, the first comes out first
-            end = token == EOS
-            written = tokens if end else [*tokens, token]
-            heapq.heappush(heap, (-value, pushed, written, end, state))
+            written = tokens if token == EOS else [*tokens, token]
+            heapq.heappush(heap, (-value, pushed, written, token == EOS, state))
     return None, calls
 
 

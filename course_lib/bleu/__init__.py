@@ -20,9 +20,6 @@ Tokens = Sequence[str]
 References = Sequence[str | Sequence[str]]
 
 
-# --- the plain forms, on lists of tokens
-
-
 def ngrams(tokens: Tokens, n: int) -> Counter[tuple[str, ...]]:
     """How often each run of `n` tokens occurs.
 
@@ -70,9 +67,6 @@ def brevity_penalty(hyp_len: int, ref_len: int) -> float:
     return math.exp(1 - ref_len / hyp_len) if hyp_len else 0.0
 
 
-# --- counting
-
-
 @dataclass(frozen=True)
 class BleuStatistics:
     """What BLEU needs to know of a corpus: n-grams matched and all n-grams (n = 1 … 4), and lengths in tokens.
@@ -114,9 +108,6 @@ def bleu_statistics(hypotheses: Iterable[Tokens], references: Iterable[Sequence[
     matched = tuple(sum(matches[n::MAX_ORDER]) for n in range(MAX_ORDER))
     totals = tuple(sum(length - n for length in lengths if length > n) for n in range(MAX_ORDER))
     return BleuStatistics(matched, totals, sum(lengths), ref_len)
-
-
-# --- scoring
 
 
 @dataclass(frozen=True)
@@ -178,9 +169,6 @@ def bleu_score(
         return BleuScore(0.0, tuple(precisions), penalty, statistics)
     mean_log = sum(math.log(precision) for precision in precisions[:order]) / order
     return BleuScore(penalty * math.exp(mean_log), tuple(precisions), penalty, statistics)
-
-
-# --- from texts to a score
 
 
 def corpus_bleu(

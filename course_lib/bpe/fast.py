@@ -183,8 +183,7 @@ def merge_long(symbols: str, rank: Callable[[str, int], int], results: list[str]
         if after[i] < len(parts):
             before[after[i]] = i
         for left in (before[i], i):
-            if left >= 0 and after[left] < len(parts):
-                r = rank(parts[left] + parts[after[left]], NEVER)
-                if r != NEVER:
-                    heapq.heappush(heap, (r, left))
+            inside = left >= 0 and after[left] < len(parts)
+            if inside and (r := rank(parts[left] + parts[after[left]], NEVER)) != NEVER:
+                heapq.heappush(heap, (r, left))
     return "".join(parts)

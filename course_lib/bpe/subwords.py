@@ -8,7 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, groupby
 from operator import index
 from pathlib import Path
 from typing import SupportsIndex, TypeVar
@@ -45,16 +45,13 @@ class Subwords:
     @staticmethod
     def split(text: str) -> list[str]:
         """The words of a text. Each is encoded by itself: no merge crosses their borders."""
-        raise NotImplementedError
 
     @staticmethod
     def base_tokens(words: Iterable[str]) -> list[str]:
         """The tokens before any merge, in the order of their ids."""
-        raise NotImplementedError
 
     def spell(self, word: str) -> str:
         """The word before any merge, as a string of symbols: one character each, its code point the token's id."""
-        raise NotImplementedError
 
     def mergeable(self, word: str) -> list[str]:
         """The parts of a spelled word in which training looks for pairs."""
@@ -62,13 +59,10 @@ class Subwords:
 
     def token_bytes(self, token: str) -> bytes:
         """The UTF-8 bytes (of a piece) of a text that the token stands for."""
-        raise NotImplementedError
 
     def join(self, ids: Sequence[int]) -> bytes:
         """The bytes of a text from its ids, without special ones."""
         return b"".join(map(self.bytes_of.__getitem__, ids))
-
-    # --- training, encoding, decoding
 
     @classmethod
     def train(cls: type[Self], texts: Iterable[str], n_merges: int, specials: dict[str, int] = SPECIALS) -> Self:
@@ -114,26 +108,21 @@ class Subwords:
 
         Ids that no text has (a model may write them) can end in the middle of a character: it becomes U+FFFD.
         """
-        parts: list[str] = []
-        run: list[int] = []
-        names = {i: name for name, i in self.specials.items()}
-        for i in [*map(index, ids), None]:
-            if i in self.bytes_of:
-                run.append(i)
+        names, text = {i: name for name, i in self.specials.items()}, ""
+        for of_text, run in groupby(map(index, ids), self.bytes_of.__contains__):
+            if of_text:
+                text += to_text(self.join(list(run)))
                 continue
-            if i is not None and i not in names:
-                raise ValueError(f"expected ids from 0 to {self.vocab_size - 1}, got {i}: is this another tokenizer?")
-            parts.append(to_text(self.join(run)))
-            run = []
-            if special and i is not None:
-                parts.append(names[i])
-        return "".join(parts)
+            for i in run:
+                if i not in names:
+                    wanted = f"expected ids from 0 to {self.vocab_size - 1}"
+                    raise ValueError(f"{wanted}, got {i}: is this another tokenizer?")
+                text += names[i] if special else ""
+        return text
 
     def tokens(self, ids: Iterable[int]) -> list[str]:
         """The tokens of the ids, as they stand in the vocabulary."""
         return [self.token_of[i] for i in ids]
-
-    # --- files
 
     def save(self, path: str | Path) -> None:
         """Write the tokenizer as JSON: whole or not at all."""
@@ -161,10 +150,7 @@ class Subwords:
 
     @property
     def checksum(self) -> str:
-        """Another one for every tokenizer that encodes otherwise.
-
-        A model knows by it the tokenizer it was trained with.
-        """
+        """Another one for every tokenizer that encodes otherwise: by it a model knows the one of its training."""
         parts = [self.kind, sorted(self.specials.items()), sorted(self.vocab.items()), self.merges]
         return sha256(json.dumps(parts).encode())
 
@@ -207,8 +193,8 @@ def to_text(data: bytes) -> str:
         return data.decode("utf-8", "replace")
 
 
-def write_json(path: str | Path, data: dict, indent: int = 0) -> None:
-    """Write an object as JSON, whole or not at all."""
+def write_json(path: str | Path, data: dict | list, indent: int | None = 0) -> None:
+    """Write data as JSON, whole or not at all."""
     with written_whole(path) as file:
         file.write((json.dumps(data, indent=indent) + "\n").encode("ascii"))
 

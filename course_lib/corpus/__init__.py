@@ -174,8 +174,7 @@ def read_pairs(path: str | Path, seed: int = 0, held_out: float = 0.05) -> Corpu
     for number, line in enumerate(lines_of(Path(path).read_bytes(), path), start=1):
         if not line:
             continue
-        src, *rest = line.split("\t")
-        tgt = rest[0] if rest else ""
+        src, tgt = [*line.split("\t"), ""][:2]
         if not src.strip() or not tgt.strip():
             raise ValueError(
                 f"expected 'source TAB target' in {path}, got {line[:60]!r} in line {number}: "

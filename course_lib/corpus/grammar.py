@@ -122,11 +122,8 @@ def spell_ko_clause(clause: Clause, subject_particle: str, ending: str) -> list[
     if clause.quoted:
         words += spell_ko_clause(clause.quoted, "subject", "quoted")
     if clause.negative:
-        words.append((clause.verb.stem + "지", clause))
-        words.append((conjugate("않", ending, clause.past), (clause, "not")))
-    else:
-        words.append((conjugate(clause.verb.stem, ending, clause.past), clause))
-    return words
+        return [*words, (clause.verb.stem + "지", clause), (conjugate("않", ending, clause.past), (clause, "not"))]
+    return [*words, (conjugate(clause.verb.stem, ending, clause.past), clause)]
 
 
 def spell_ko(tree: Clause | Because | Coordination) -> list[Word]:

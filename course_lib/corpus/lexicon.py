@@ -4,13 +4,7 @@ A verb lists the objects it takes. That is what makes a homonym readable from it
 배를 타다 a ship), and one English verb several Korean ones (wear: 입다 a coat, 쓰다 a hat, 신다 shoes, 끼다 gloves).
 """
 
-
-def words(row: str) -> tuple[str, ...]:
-    """The words of a row."""
-    return tuple(row.split())
-
-
-NAMES = words("""
+NAMES = str.split("""
 가영 가현 건우 경민 경수 경준 경희 규민 규빈 기현 나연 나영 나현 다영 다은 다현 도연 도현 동우 동현 미경 미나
 미선 미주 민경 민규 민수 민우 민재 민지 민하 보경 보미 서아 서연 서윤 서은 서하 서현 선아 선영 선주 선호 성민
 성빈 성준 성진 성호 세영 세은 세현 세희 소영 소은 소현 소희 수민 수빈 수연 수지 승민 승아 승우 승주 승호
@@ -22,7 +16,7 @@ NAMES = words("""
 """)
 
 # Built from syllables of NAMES, each in its place: new as words, known as pieces.
-HELD_OUT_NAMES = words("""
+HELD_OUT_NAMES = str.split("""
 민준 서준 도윤 지윤 예은 유진 서영 수진 하영 은우 재현 승현 시현 미연 주현 동민 태준 채은 현지 소윤
 """)
 
@@ -187,7 +181,7 @@ HELD_OUT_PAIRS = """read magazine · read novel · eat peach · eat banana · dr
 wash strawberry · wipe bicycle · open box · close window · fix clock · draw tree · make cake · throw stone ·
 plant flower · carry chair · hide map · lose camera · cross river · buy umbrella · sell bicycle · find key ·
 see elephant · meet nurse · help farmer · teach boy · love singer · like rabbit · draw horse"""
-HELD_OUT_PAIRS = {words(pair) for pair in HELD_OUT_PAIRS.split("·")}
+HELD_OUT_PAIRS = {tuple(pair.split()) for pair in HELD_OUT_PAIRS.split("·")}
 
 # Two readings and nothing in the sentence to choose between them, unless the noun is counted (배 세 척, 배 세 개).
 # Korean noun: its two meanings, and the verbs (stems) that go with both.

@@ -4,18 +4,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
 
-from course_lib.corpus import lexicon
+from course_lib.corpus import grammar, lexicon
 from course_lib.corpus.dictionary import INTRANSITIVE_VERBS, NOUN, SPEECH_VERBS, TRANSITIVE_VERBS, Noun, Verb
-from course_lib.corpus.grammar import (
-    Adjunct,
-    Because,
-    Clause,
-    Coordination,
-    NounPhrase,
-    phrase_adjunct,
-    place_adjunct,
-    time_adjunct,
-)
+from course_lib.corpus.grammar import Adjunct, Because, Clause, Coordination, NounPhrase
 from course_lib.corpus.morphology import romanize
 
 Word = TypeVar("Word", Noun, Verb)
@@ -243,12 +234,12 @@ class Sampler:
     def adjunct(self, kind: str, verb: Verb, past: bool) -> Adjunct:
         if kind == "time":
             times = lexicon.TIMES["past" if past else "present"] + lexicon.TIMES["any"]
-            return time_adjunct(*self.random.choice(times))
+            return grammar.time_adjunct(*self.random.choice(times))
         if kind == "place":
-            return place_adjunct(self.random.choice(verb.places))
+            return grammar.place_adjunct(self.random.choice(verb.places))
         if kind == "companion":
-            return phrase_adjunct(kind, NounPhrase(self.unused(self.names)))
+            return grammar.phrase_adjunct(kind, NounPhrase(self.unused(self.names)))
         noun = self.unused(list(verb.instruments))
         if noun.en in lexicon.TRANSPORT:
-            return phrase_adjunct("transport", NounPhrase(noun))
-        return phrase_adjunct("instrument", NounPhrase(noun, definite=self.chance(0.3)))
+            return grammar.phrase_adjunct("transport", NounPhrase(noun))
+        return grammar.phrase_adjunct("instrument", NounPhrase(noun, definite=self.chance(0.3)))

@@ -45,14 +45,10 @@ def tags_of(tree: Clause | Because | Coordination, kind: str, ko: list[Word], en
         tags |= lexical("homonym", clause.verb.stem, HOMONYMS) | lexical("one to many", clause.verb.base, ONE_TO_MANY)
         if clause.gap:
             tags |= {"relative", f"relative:{clause.gap}"}
-        if clause.quoted:
-            tags.add("quote")
-        if len(clause.adjuncts) > 1:  # of time, place, companion, instrument, goal
-            tags.add("adjuncts")
-        if not (clause.past or clause.negative or clause.subject.plural):
-            tags.add("third person")
-        if clause.negative:
-            tags.add("negation")
+        several = len(clause.adjuncts) > 1  # of time, place, companion, instrument, goal
+        third = not (clause.past or clause.negative or clause.subject.plural)
+        shown = {"quote": clause.quoted, "negation": clause.negative, "adjuncts": several, "third person": third}
+        tags |= {tag for tag, there in shown.items() if there}
     for phrase in phrases:
         tags |= lexical("homonym", phrase.noun.ko, HOMONYMS)
         if phrase.adjective:

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from course_lib.fast import Packing, cross_heads, encode, heads, norm, residual
+from course_lib.fast import Packing, cross_heads, encode, heads, norm, packed_linear, residual, side_by_side
 from course_lib.fast.attention import additive_mask
-from course_lib.fast.linear import packed_linear, side_by_side
 from course_lib.positional_encoding import look_up
 from course_lib.tokens import PAD
 from course_lib.transformer import Transformer
@@ -33,14 +33,10 @@ class Slots:
         """Write new ones behind the used slots; return all."""
         start, self.used = self.used, self.used + key.shape[2]
         if self.used > self.key.shape[2]:
-            self.key, self.value = (self._larger(x, start) for x in (self.key, self.value))
+            more = 2 * self.used - self.key.shape[2]
+            self.key, self.value = (F.pad(x, (0, 0, 0, more)) for x in (self.key, self.value))
         self.key[:, :, start : self.used], self.value[:, :, start : self.used] = key, value
         return self.key[:, :, : self.used], self.value[:, :, : self.used]
-
-    def _larger(self, old: Tensor, filled: int) -> Tensor:
-        larger = old.new_empty(*old.shape[:2], 2 * self.used, old.shape[3])
-        larger[:, :, :filled] = old[:, :, :filled]
-        return larger
 
     def keep(self, sentences: Tensor) -> "Slots":
         return Slots(self.key[sentences, :, : self.used], self.value[sentences, :, : self.used])

@@ -36,9 +36,5 @@ def shapes_of(model_class: Callable[[Any], nn.Module], config: Any) -> dict[str,
 
 def set_malloc(settings: dict[int, int]) -> bool:
     """Set parameters of glibc's `malloc`, by their numbers; False, and nothing done, where the C library is another."""
-    if not sys.platform.startswith("linux"):
-        return False
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have none
-    if mallopt is None:
-        return False
-    return all([mallopt(name, value) == 1 for name, value in settings.items()])
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform.startswith("linux") else None
+    return mallopt is not None and all([mallopt(name, value) == 1 for name, value in settings.items()])

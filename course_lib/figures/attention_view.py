@@ -8,9 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from course_lib.figures.arrays import as_allowed, as_array, as_tokens
-from course_lib.figures.display import Output
-from course_lib.figures.page import css, script
-from course_lib.figures.raster import figure_to_png
+from course_lib.figures.display import Output, css, figure_to_png, script
 from course_lib.figures.style import FADED, INK, KEY, QUERY, new_figure, text_width
 from course_lib.figures.svg import check_size, checked_alt
 

@@ -61,7 +61,10 @@ def bars(
     for number, (name, columns) in enumerate(table.items()):
         at = np.arange(len(places)) + (number - (len(table) - 1) / 2) * thick
         middle, low, high = (np.array([take(column) for column in columns]) for take in (np.median, np.min, np.max))
-        _bars(ax, at, (middle, low, high), thick * 0.9, horizontal, color=inks[name], label=name)
+        draw, side, ends_at = (ax.barh, "xerr", (middle, at)) if horizontal else (ax.bar, "yerr", (at, middle))
+        draw(at, middle, thick * 0.9, color=inks[name], label=name)
+        whiskers = np.where(low < high, [middle - low, high - middle], np.nan)
+        ax.errorbar(*ends_at, **{side: whiskers}, fmt="none", ecolor=INK, capsize=3)
         ends += [*low, *high]
         spans = zip(places, low, middle, high, strict=True)
         said |= {f"{name}, {place}" if name else place: [span] for place, *span in spans}
@@ -106,15 +109,6 @@ def _columns(name: str, values, groups: Sequence) -> np.ndarray:
             "Several seeds: an array (seeds, groups)."
         )
     return np.atleast_2d(array).T
-
-
-def _bars(ax: Axes, at, spans, thick: float, horizontal: bool, **look) -> None:
-    """Bars as long as the middles, whiskers where low and high differ."""
-    middle, low, high = spans
-    whiskers = np.where(low < high, [middle - low, high - middle], np.nan)
-    draw, side, places = (ax.barh, "xerr", (middle, at)) if horizontal else (ax.bar, "yerr", (at, middle))
-    draw(at, middle, thick, **look)
-    ax.errorbar(*places, **{side: whiskers}, fmt="none", ecolor=INK, capsize=3)
 
 
 def _number(ax: Axes, place: float, value: float, end: float, digits: int, horizontal: bool, alone: bool) -> str:

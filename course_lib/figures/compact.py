@@ -34,10 +34,9 @@ def _nodes(element, targets: dict[str, dict[str, str]]) -> list[Node]:
         if name == "use":  # what the target sets itself cannot be changed from here
             target = targets.get(attributes.get("href", "")[1:], {})
             attributes = {key: value for key, value in attributes.items() if key not in target}
-        text = (child.text or "").strip("\n") if name == "text" or name == "tspan" else ""
         children = _nodes(child, targets)
-        if name == "text" and children:
-            text = ""
+        has_text = name == "tspan" or (name == "text" and not children)
+        text = (child.text or "").strip("\n") if has_text else ""
         if name in ("g", "defs") and not children:
             continue
         if name == "path" and attributes.get("fill") == "none" and not attributes.keys() & {"stroke", "id"}:

@@ -1,16 +1,29 @@
-"""`show`: the one way a figure gets into a notebook."""
+"""`show`, the one way a figure gets into a notebook, and what every output carries, so that it looks and works alike
+wherever it is opened: CSS, a little script, and a small static picture for viewers that take them out."""
 
+import io
+import warnings
 from base64 import b64encode
 from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib.resources import files
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from PIL import Image
 
-from course_lib.figures.page import css, instead
-from course_lib.figures.raster import figure_to_png, image
+from course_lib.figures.style import write_in_shipped_fonts
 from course_lib.figures.svg import check_size, checked_alt, figure_to_svg
 
 # JupyterLab shows the first line of a folded output, whatever it is: a blank one gives neither the answer nor markup.
 BLANK = " \n"
+# On every control: its keys are its own, so that JupyterLab takes neither an arrow nor a letter for a command.
+KEYS = 'data-lm-suppress-shortcuts="true"'
+LARGEST = 12_000  # bytes aimed at for a small picture
+# Its dots an inch and colors: the finest that is small enough, or the last.
+LOOKS = ((96, 32), (80, 32), (72, 24), (64, 24), (54, 16))
+PADDING = 0.08  # inches of white around the drawing
 
 
 class Output:
@@ -20,7 +33,6 @@ class Output:
 
     def page(self) -> str:
         """The HTML for where styles and scripts work."""
-        raise NotImplementedError
 
     def still(self) -> str:
         """The HTML for where they are taken out."""
@@ -65,3 +77,71 @@ def show(fig: Figure, *, alt: str, numbers: str = "") -> Shown:
     picture = figure_to_svg(fig, alt)
     advice = "Draw fewer points, or give the artist with many points rasterized=True."
     return Shown(checked_alt(alt), check_size(picture, advice), figure_to_png(fig), numbers)
+
+
+@cache
+def css(*names: str) -> str:
+    """The named style sheets as one `<style>`; colors are the page's own, so light and dark need no second set."""
+    return f"<style>{''.join(_read(f'{name}.css') for name in names)}</style>"
+
+
+@cache
+def script(name: str) -> str:
+    """The named script, run once for every element marked `data-course=name`: outputs may stand on a page twice."""
+    return (
+        f"<script>for (const root of document.querySelectorAll('[data-course={name}]:not([data-ready])')) {{\n"
+        f'root.dataset.ready = "";\n{_read(f"{name}.js")}}}</script>'
+    )
+
+
+def instead(still: str) -> str:
+    """What is seen where styles and scripts are taken out (a notebook not yet trusted); elsewhere nobody sees it.
+
+    What carries the attribute `hidden` and the class `course-figure` is then hidden, and shown everywhere else.
+    """
+    return f'<section class="course-alt">{still}</section>'
+
+
+def label(value) -> str:
+    """A value as the reader sees it.
+
+    >>> label(0.5), label(64), label(True)
+    ('0.5', '64', 'on')
+    """
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _read(name: str) -> str:
+    lines = files(__package__).joinpath(name).read_text(encoding="utf-8").splitlines()
+    return "".join(line.strip() + "\n" for line in lines)
+
+
+def figure_to_png(fig: Figure) -> bytes:
+    """The figure in dark ink on white, as a PNG of few colors: some kilobytes."""
+    write_in_shipped_fonts(fig)
+    for dpi, colors in LOOKS:
+        png = _drawn(fig, dpi, colors)
+        if len(png) <= LARGEST:
+            break
+    return png
+
+
+def _drawn(fig: Figure, dpi: int, colors: int) -> bytes:
+    drawn, small = io.BytesIO(), io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        look = {"facecolor": "white", "bbox_inches": "tight", "pad_inches": PADDING}
+        FigureCanvasAgg(fig).print_figure(drawn, format="png", dpi=dpi, **look)
+    picture = Image.open(drawn).convert("RGB")
+    picture = picture.quantize(colors, method=Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE)
+    picture.save(small, format="PNG", optimize=True, dpi=(dpi, dpi))
+    return small.getvalue()
+
+
+def image(png: bytes, alt: str) -> str:
+    """The picture as an `<img>` that carries its own bytes, as wide as the figure is in inches of 96 pixels."""
+    opened = Image.open(io.BytesIO(png))
+    width = round(opened.width * 96 / opened.info["dpi"][0])
+    return f'<img alt="{escape(alt)}" width="{width}" src="data:image/png;base64,{b64encode(png).decode()}">'

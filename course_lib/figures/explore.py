@@ -9,9 +9,7 @@ from numbers import Number
 
 from matplotlib.figure import Figure
 
-from course_lib.figures.display import Output, Shown
-from course_lib.figures.page import KEYS, css, label, script
-from course_lib.figures.raster import figure_to_png
+from course_lib.figures.display import KEYS, Output, Shown, css, figure_to_png, label, script
 from course_lib.figures.svg import LIMIT, check_size, checked_alt, figure_to_svg
 
 FRAMES_MAX = 60

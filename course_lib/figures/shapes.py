@@ -62,19 +62,13 @@ def box(name: str, axes: str, color: str | None = None) -> Box:
     >>> str(box("b", "4"))
     'b (4)'
     """
-    parsed = []
-    for part in axes.split() if isinstance(axes, str) else []:
-        axis, _, size = part.rpartition("=")
-        if not size.isdigit() or int(size) == 0:
-            parsed = []
-            break
-        parsed.append((axis, int(size)))
-    if not parsed:
+    parts = [part.rpartition("=") for part in axes.split()] if isinstance(axes, str) else []
+    if not parts or not all(size.isdigit() and int(size) for _, _, size in parts):
         raise ValueError(
             f"expected axes: a size for each axis, such as 'q_len=3 d_k=2' or '3 2', got {axes!r}. "
             "Rows come before columns; sizes are whole numbers of at least 1."
         )
-    return Box(name, tuple(parsed), COLORS.get(color, color))
+    return Box(name, tuple((axis, int(size)) for axis, _, size in parts), COLORS.get(color, color))
 
 
 def shapes(*parts, alt: str | None = None) -> Shown:
@@ -164,13 +158,11 @@ def _check(row: list) -> None:
             outer = max(result.axes[:-2], right.axes[:-2], key=len)
             inner = (result.rows, right.columns) if len(result.axes) > 1 else (right.columns,)
             result = Box(f"{result.name} @ {right.name}", (*outer, *inner))
-        elif sign == "=":
-            if result.shape != right.shape:
-                raise ValueError(
-                    f"expected {right.name} as large as {result}, got {right}. Correct its sizes, or those of a factor."
-                )
-            result = right
-        elif sign not in WORDS:
+        elif sign == "=" and result.shape != right.shape:
+            raise ValueError(
+                f"expected {right.name} as large as {result}, got {right}. Correct its sizes, or those of a factor."
+            )
+        elif sign == "=" or sign not in WORDS:
             result = right
 
 

@@ -128,10 +128,8 @@ def average_weights(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
     shapes = [{name: tensor.shape for name, tensor in state.items()} for state in states]
     if any(one != shapes[0] for one in shapes):
         raise ValueError("expected state_dicts of one model, got other names or shapes: average checkpoints of one run")
-    mean = {}
-    for name, last in states[-1].items():
+    mean = dict(states[-1])
+    for name, last in mean.items():
         if last.is_floating_point():
             mean[name] = torch.stack([state[name].double() for state in states]).mean(dim=0).to(last.dtype)
-        else:
-            mean[name] = last
     return mean

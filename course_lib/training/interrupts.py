@@ -12,10 +12,9 @@ SIGNALS = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name)
 class Interrupts:
     """Inside the `with` block a first Ctrl-C, SIGTERM or SIGHUP stops nothing; a second one raises.
 
-    `seen` is the number of the first, 0 before it.
-
-    A loop that looks at `seen` between its steps is never stopped in the middle of one. In a thread other than the
-    main one, and where a signal was switched off before, nothing changes: none arrives there.
+    `seen` is the number of the first, 0 before it: a loop that looks at it between its steps is never stopped in the
+    middle of one. In a thread other than the main one, and where a signal was switched off before, nothing changes:
+    none arrives there.
     """
 
     def __init__(self) -> None:

@@ -43,17 +43,14 @@ class Optimizers:
 
     def __init__(self, model: nn.Module, name: str, weight_decay: float):
         if name not in OPTIMIZERS:
-            raise ValueError(
-                f"expected optimizer {' or '.join(map(repr, OPTIMIZERS))}, got {name!r}: choose one of them"
-            )
+            raise ValueError(f"expected optimizer 'adamw' or 'muon', got {name!r}: choose one of them")
         matrices = hidden_matrices(model) if name == "muon" else []
-        others = {id(parameter): parameter for parameter in model.parameters()}
-        for matrix in matrices:
-            del others[id(matrix)]
+        inner = set(map(id, matrices))
+        others = [parameter for parameter in model.parameters() if id(parameter) not in inner]
         self.each: list[torch.optim.Optimizer] = []
         if others:
             paper = {"lr": 0.0, "betas": (0.9, 0.98), "eps": 1e-9}
-            self.each.append(torch.optim.AdamW(others.values(), weight_decay=weight_decay, fused=True, **paper))
+            self.each.append(torch.optim.AdamW(others, weight_decay=weight_decay, fused=True, **paper))
         if matrices:
             scale = {"lr": 0.0, "adjust_lr_fn": "match_rms_adamw"}
             self.each.append(torch.optim.Muon(matrices, weight_decay=weight_decay, **scale))

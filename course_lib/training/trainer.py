@@ -145,7 +145,10 @@ class Trainer:
         rate = cosine(min(progress, 1.0), settings.peak_lr, settings.warmup)
         self.optimizers.set_rate(rate)
         self.optimizers.zero_grad()  # here, not after the step: an update that was broken off leaves gradients behind
-        loss = self._forward(self._share(batch)) * (self.world / max(real, 1))
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=settings.precision == "bfloat16"):
+            parts = (part.to(self.device) for part in self._share(batch))
+            loss = self.loss(self.model, *parts, settings.label_smoothing, reduction="sum")
+        loss = loss * (self.world / max(real, 1))
         loss.backward()
         parameters = list(self.model.parameters())
         gradients = [p.grad for p in parameters if p.grad is not None]
@@ -164,12 +167,6 @@ class Trainer:
         state.step, state.index, state.tokens = ahead, state.index + 1, state.tokens + real
         seconds, self.stopped = self._agreed(time.perf_counter() - begun, self.interrupts.seen)
         state.seconds += seconds
-
-    def _forward(self, batch: tuple[Tensor, Tensor, Tensor]) -> Tensor:
-        half = self.settings.precision == "bfloat16"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=half):
-            parts = (part.to(self.device) for part in batch)
-            return self.loss(self.model, *parts, self.settings.label_smoothing, reduction="sum")
 
     def _share(self, batch: Any) -> tuple[Tensor, Tensor, Tensor]:
         """This process's rows of a batch; where there are fewer rows than processes, a row that counts for nothing."""

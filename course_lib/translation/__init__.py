@@ -78,13 +78,11 @@ class Translator:
             src = pad([sources[number] for number in numbers]).to(self.device)
             state = searcher.start(src)
             limit = 2 * src.shape[1] + 20 if max_len is None else max_len
+            begun = (searcher.step, state, len(src))
             if beam_size == 1:
-                greedy = greedy_search(searcher.step, state, len(src), limit, device=self.device)
-                results = [[hypothesis] for hypothesis in greedy]
+                results = [[one] for one in greedy_search(*begun, limit, device=self.device)]
             else:
-                results = beam_search(
-                    searcher.step, state, len(src), beam_size, limit, length_penalty, device=self.device
-                )
+                results = beam_search(*begun, beam_size, limit, length_penalty, device=self.device)
             for number, hypotheses in zip(numbers, results, strict=True):
                 found[number] = hypotheses
             done(len(numbers))

@@ -4,7 +4,6 @@
 training goes on from, `curve.json` and `curve.svg` show how it learned.
 """
 
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -134,8 +133,7 @@ def save_curve(folder: Path, curve: Sequence[dict[str, float]]) -> None:
     # Only this function draws, and matplotlib takes its time to load.
     from course_lib.figures.learning_curve import learning_curve, standalone_svg
 
-    with written_whole(folder / "curve.json") as file:
-        file.write((json.dumps(list(curve)) + "\n").encode())
+    write_json(folder / "curve.json", list(curve), indent=None)
     points = [point for point in curve if math.isfinite(point.get("val_loss", math.nan))]
     columns = {name: [point[name] for point in points] for name in ("val_loss", "step", "seconds", "tokens")}
     figure, alt = learning_curve(columns["val_loss"], columns["step"], columns["seconds"], columns["tokens"])

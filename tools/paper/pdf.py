@@ -18,7 +18,7 @@ from bs4 import BeautifulSoup, Tag
 from pikepdf import Array, Dictionary, Name, OutlineItem, Pdf, String
 from playwright.sync_api import Error
 
-from course_lib.figures.page import css, script
+from course_lib.figures.display import css, script
 from tools import chromium
 from tools.environment import ROOT
 from tools.paper.fragments import BOOK, Page, read

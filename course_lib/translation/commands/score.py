@@ -126,7 +126,9 @@ def score_files(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     counted = {"score": bleu.score, "precisions": bleu.precisions, "brevity_penalty": bleu.brevity_penalty}
     counted |= {"hyp_len": bleu.statistics.hyp_len, "ref_len": bleu.statistics.ref_len, "signature": bleu.signature}
     chrf = {"score": corpus_chrf(hypotheses, references, word_order=words)}
-    chrf["signature"] = chrf_signature(len(texts) - 1, bool(options.lowercase), words)
+    case, version = "lc" if options.lowercase else "mixed", f"course_lib-{course_lib.__version__}"
+    how = f"nrefs:{len(texts) - 1}|case:{case}|eff:yes|nc:6|nw:{words}|space:no"  # in sacrebleu's form
+    chrf["signature"] = f"{how}|version:{version}"
     figures: dict[str, Any] = {"lines": len(hypotheses), "bleu": counted, "chrf": chrf}
     text = f"{bleu}\n  {bleu.signature}\nchrF2{'+' * words} = {chrf['score']:.2f}\n  {chrf['signature']}\n"
     if options.sentences:
@@ -156,17 +158,6 @@ def score_folder(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         raise ValueError(f"expected sentences to score in {chosen['data']}, got none: name another file, or a --split")
     text = f"{table(figures)}\nBLEU: {figures['bleu_signature']}\n"
     return figures | {"options": chosen | {"folder": str(options.folder), "average": options.average}}, text
-
-
-def chrf_signature(nrefs: int, lowercase: bool, word_order: int) -> str:
-    """How chrF was counted, in sacrebleu's form.
-
-    >>> chrf_signature(1, lowercase=False, word_order=2).split("|version")[0]
-    'nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no'
-    """
-    case = "lc" if lowercase else "mixed"
-    version = f"course_lib-{course_lib.__version__}"
-    return f"nrefs:{nrefs}|case:{case}|eff:yes|nc:6|nw:{word_order}|space:no|version:{version}"
 
 
 def read_lines(name: str) -> list[str]:

@@ -118,11 +118,8 @@ def translate_lines(
     texts = [text for text in sources if text]
     found = iter(translator.search(texts, options.beam, options.length_penalty, options.max_len))
     for row, text in enumerate(sources):
-        if not text:
-            yield "\n"
-            continue
-        hypotheses = next(found)[: options.n_best or 1]
-        yield "".join(_spell(translator, text, hypothesis, options, start + row) for hypothesis in hypotheses)
+        hypotheses = next(found)[: options.n_best or 1] if text else []
+        yield "".join(_spell(translator, text, one, options, start + row) for one in hypotheses) or "\n"
 
 
 def looked_at(src_text: str, tgt_text: str, weights: Any) -> str:
