@@ -12,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import torch
+from drawn import curve, everything
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -34,13 +35,6 @@ from course_lib.figures import (
 from course_lib.figures.style import SEQUENTIAL, _luminance, ink_on
 
 ODD_TOKENS = ["<pad>", "</s>", '"quote"', "고양이", "🙂", "a$b$c", "url(#a)", 'id="x"', "&amp;", "it's"]
-
-
-def curve(power=1, color=QUERY):
-    fig, ax = new_figure(4, 3)
-    ax.plot([0, 1, 2], [0, 1, 2**power], marker="o", color=color)
-    ax.set(xlabel="x", ylabel="y")
-    return fig
 
 
 def words(html: str) -> str:
@@ -131,22 +125,10 @@ def test_ids_are_used_and_belong_to_one_figure():
     assert len({name for html in figures for name in ids(html)}) == sum(len(ids(html)) for html in figures)
 
 
-def everything() -> str:
-    weights = torch.linspace(0, 1, 24).view(2, 3, 4).softmax(-1)
-    outputs = [
-        show(curve(2), alt="A curve."),
-        show(heatmap(weights[0], list("abc"), list("wxyz"), mask=weights[0] > 0.2), alt="A map."),
-        show(heatmaps(weights), alt="Maps."),
-        explore(curve, alt="Powers.", power=[1, 2], color=["red", "blue"]),
-        attention_view(list("abc"), weights, keys=list("wxyz"), alt="A view."),
-    ]
-    return "\n".join(output._repr_html_() for output in outputs)
-
-
 def test_same_call_gives_the_same_bytes_in_this_process_and_in_another():
     here = everything()
     assert here == everything()
-    code = "import sys; from test_figures import everything; sys.stdout.buffer.write(everything().encode())"
+    code = "import sys; from drawn import everything; sys.stdout.buffer.write(everything().encode())"
     variables = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, check=True)
     assert done.stdout.decode() == here
