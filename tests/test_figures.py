@@ -33,6 +33,7 @@ from course_lib.figures import (
     show,
 )
 from course_lib.figures.style import SEQUENTIAL, _luminance, ink_on
+from course_lib.figures.svg import figure_to_svg
 
 ODD_TOKENS = ["<pad>", "</s>", '"quote"', "고양이", "🙂", "a$b$c", "url(#a)", 'id="x"', "&amp;", "it's"]
 
@@ -494,7 +495,7 @@ def test_odd_tokens_reach_the_view_unchanged():
             r"expected head: 0 to 0, got 1\. Counting",
         ),
         (
-            lambda: attention_view(["a"] * 64, torch.ones(6, 8, 64, 64), alt="A."),
+            lambda: attention_view(["a"] * 64, torch.eye(64).expand(6, 8, 64, 64), alt="A."),
             ValueError,
             r"at most 290 KB, got \d+ KB\. Show fewer layers or heads, or a shorter sentence",
         ),
@@ -518,7 +519,7 @@ def test_library_is_imported_without_drawing_anything():
 def test_outputs_are_light():
     weights = torch.rand(6, 8, 12, 12).softmax(-1)
     tokens = [f"word{number}" for number in range(12)]
-    assert len(show(heatmap(weights[0, 0], tokens), alt="A map.").picture) < 20_000
-    assert len(show(heatmaps(weights[0], tokens), alt="Maps.").picture) < 30_000
+    assert len(figure_to_svg(heatmap(weights[0, 0], tokens), "A map.")) < 20_000
+    assert len(figure_to_svg(heatmaps(weights[0], tokens), "Maps.")) < 30_000
     assert len(attention_view(tokens, weights, alt="A view.")._repr_html_()) < 60_000
     assert len(explore(curve, alt="Powers.", power=range(1, 13))._repr_html_()) < 60_000
