@@ -13,10 +13,11 @@ HOME = tempfile.mkdtemp(prefix="transformer-course-")
 os.environ.update(environment(HOME))  # a test never touches the reader's own progress
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+import jaxtyping
 import pytest
+import shapes
 import torch
 from hypothesis import settings
-from jaxtyping import install_import_hook
 
 # The shape annotations of the library's modules hold at run time, here and only here. Practice is left out: its wrong
 # implementations must give wrong answers, not type errors. The stage of the exercises, which runs the library as a
@@ -24,7 +25,8 @@ from jaxtyping import install_import_hook
 LIBRARY = Path(__file__).resolve().parents[1] / "course_lib"
 CHECKED = {path.stem for path in LIBRARY.iterdir()} - {"__init__", "figures", "__pycache__"}
 if "SHAPES_UNCHECKED" not in os.environ:
-    install_import_hook([f"course_lib.{name}" for name in sorted(CHECKED)], "shapes.check")
+    jaxtyping.jaxtyped = shapes.sparing
+    jaxtyping.install_import_hook([f"course_lib.{name}" for name in sorted(CHECKED)], "shapes.check")
 
 torch.set_num_threads(1)
 os.fsync = lambda file: None  # the files of a test need not outlast a power failure
@@ -46,8 +48,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=order)
 
 
+def pytest_runtest_setup() -> None:
+    shapes.begin()
+
+
 def pytest_unconfigure() -> None:
     shutil.rmtree(HOME, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory) -> Path:
+    """The package, built once."""
+    from tools.colab import build_wheel
+
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture

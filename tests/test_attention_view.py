@@ -2,12 +2,12 @@
 
 import copy
 
+import generated
 import pytest
 import torch
 from torch.distributions import Categorical
 
 from course_lib.attention_view import cut_key, edit_attention, entropy, head_alignment, sum_words, word_rows
-from course_lib.corpus import course_corpus
 from course_lib.masks import causal_mask, masked_softmax
 from course_lib.probes import record_attention
 from course_lib.stored import model
@@ -90,7 +90,7 @@ def test_rows_of_words_give_the_map_of_the_translator():
     vocabulary = translator.vocabulary
     pairs = [
         pair
-        for pair in course_corpus()["test"][:40]
+        for pair in generated.course()["test"][:40]
         if len(vocabulary.encode(pair.tgt_text)) == len(pair.tgt)  # words of one token: one row each
     ][:3]
     assert pairs
@@ -108,7 +108,7 @@ def test_rows_of_words_give_the_map_of_the_translator():
 
 def test_an_edit_of_rows_changes_one_row_of_each_copy():
     vocabulary = model("translator").vocabulary
-    rows = word_rows(course_corpus()["test"][:2], vocabulary)
+    rows = word_rows(generated.course()["test"][:2], vocabulary)
     weights = torch.rand(len(rows.row), 3, rows.tgt_in.shape[1], rows.src.shape[1])
     edit = rows.edit(["here"], lambda w: 0 * w)
     assert torch.equal(edit("elsewhere", weights), weights)

@@ -154,11 +154,13 @@ def any_merges(draw):
     return draw(st.permutations(merges))
 
 
+LETTERS = BPE.train(["a b c abc bca cab"], 0).vocab
+
+
 @given(any_merges(), st.text("abc", min_size=1, max_size=12))
 @settings(max_examples=400)
 def test_encoding_equals_the_plain_form_for_every_list_of_merges(merges, word):
-    base = BPE.train(["a b c abc bca cab"], 0)
-    vocab = dict(base.vocab)
+    vocab = dict(LETTERS)
     for pair in merges:
         vocab.setdefault("".join(pair), 4 + len(vocab))
     tokenizer = BPE(vocab, merges)
@@ -333,12 +335,18 @@ IMITATION = ["<", "/", "w", ">", "</", "</w", "</w>", "<unk>"]
 FILE = {"pre_tokenizer": {"type": "WhitespaceSplit"}, "added_tokens": [], "normalizer": None, "model": MODEL}
 
 
-@given(st.data())
-def test_any_file_is_read_or_refused(tmp_path_factory, data):
-    """A good file with one of its parts replaced by anything; or any bytes."""
-    path = tmp_path_factory.getbasetemp() / "any.json"
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "any.json"
     BPE.train(["a b ab"], 2).save(path)
-    whole = data.draw(st.sampled_from([json.loads(path.read_text()), FILE]))
+    return path, json.loads(path.read_text())
+
+
+@given(st.data())
+def test_any_file_is_read_or_refused(saved, data):
+    """A good file with one of its parts replaced by anything; or any bytes."""
+    path, good = saved
+    whole = data.draw(st.sampled_from([good, FILE]))
     part = whole["model"] if "model" in whole and data.draw(st.booleans()) else whole
     changed = part | {data.draw(st.sampled_from(sorted(part))): data.draw(JSON)}
     whole = {**whole, "model": changed} if part is not whole else changed
@@ -429,22 +437,25 @@ def exported(tmp_path_factory, characters, byte_level):
     return {name: tokenizers.Tokenizer.from_file(str(folder / name)) for name in ("characters", "bytes")}
 
 
+@pytest.fixture(scope="module")
+def encoding(byte_level):
+    return tiktoken.Encoding(**tiktoken_arguments(byte_level))
+
+
 @given(text=ASSIGNED | TRICKY)
 @settings(max_examples=400)
-def test_byte_level_ids_equal_theirs_on_every_text(exported, byte_level, text):
+def test_byte_level_ids_equal_theirs_on_every_text(exported, encoding, byte_level, text):
     ids = byte_level.encode(text)
     assert exported["bytes"].encode(text).ids == ids
     assert exported["bytes"].decode(ids) == text
-    encoding = tiktoken.Encoding(**tiktoken_arguments(byte_level))
     assert encoding.encode(text, disallowed_special=()) == ids
     marked = f"{text}<eos> <bos>{text}"
     assert encoding.encode(marked, allowed_special="all") == byte_level.encode(marked, special=True)
 
 
-def test_byte_level_ids_equal_theirs_on_the_course(exported, byte_level):
+def test_byte_level_ids_equal_theirs_on_the_course(exported, encoding, byte_level):
     texts = [text for pair in generated.course()["test"][:300] for text in (pair.src_text, pair.tgt_text)]
     ids = byte_level.encode_batch(texts)
-    encoding = tiktoken.Encoding(**tiktoken_arguments(byte_level))
     assert [encoding.encode(text) for text in texts] == ids
     assert [one.ids for one in exported["bytes"].encode_batch(texts)] == ids
 
@@ -461,8 +472,8 @@ def test_ids_with_marks_equal_theirs(exported, characters, data):
 
 
 def test_words_split_as_gpt2_does():
+    with_regex = tiktoken.Encoding(**tiktoken_arguments(ByteBPE.train([], 0)))
     for text in ["I'll it's 'SHE'S", "a  b\t\tc\n\n d \n", "x²½³ Ⅷ٣ 一二 _under_ é", "\x1ca\x1d \x85b", "𝟘𝒳 😀😀 𐄇x"]:
-        with_regex = tiktoken.Encoding(**tiktoken_arguments(ByteBPE.train([], 0)))
         pieces = with_regex.decode_tokens_bytes([i for piece in ByteBPE.split(text) for i in with_regex.encode(piece)])
         assert b"".join(pieces).decode() == text
         theirs = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str(text)

@@ -242,13 +242,14 @@ def test_help_teaches(command):
 
 def test_closed_streams_are_empty_ones(tmp_path):
     (tmp_path / "text").write_text("a b c d\n")
-    score = f"{shlex.quote(sys.executable)} -m course_lib score text text --json figures.json"
-    for closed in (">&-", "<&-", "2>&-", "<&- >&- 2>&-"):
-        done = subprocess.run(["sh", "-c", f"{score} {closed}"], cwd=tmp_path, capture_output=True, check=True)
+    course, score = f"{shlex.quote(sys.executable)} -m course_lib", "score text text --json figures.json"
+    for words in ("--help >&-", "--help <&-", "--help 2>&-", f"{score} <&- >&- 2>&-"):
+        shell = ["sh", "-c", f"{course} {words}"]
+        done = subprocess.run(shell, cwd=tmp_path, capture_output=True, check=True)
         assert done.stderr == b""
-        assert json.loads((tmp_path / "figures.json").read_text())["bleu"]["score"] == pytest.approx(100)
-        assert (tmp_path / "text").read_text() == "a b c d\n"
-        (tmp_path / "figures.json").unlink()
+        assert done.stdout.startswith(b"usage: ") == (words in ("--help <&-", "--help 2>&-"))
+    assert json.loads((tmp_path / "figures.json").read_text())["bleu"]["score"] == pytest.approx(100)
+    assert (tmp_path / "text").read_text() == "a b c d\n"
 
 
 def test_ctrl_c_during_the_imports_shows_no_page_of_them(interruptible, monkeypatch):

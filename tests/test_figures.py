@@ -12,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import torch
+from drawn import curve, everything
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -32,15 +33,9 @@ from course_lib.figures import (
     show,
 )
 from course_lib.figures.style import SEQUENTIAL, _luminance, ink_on
+from course_lib.figures.svg import figure_to_svg
 
 ODD_TOKENS = ["<pad>", "</s>", '"quote"', "고양이", "🙂", "a$b$c", "url(#a)", 'id="x"', "&amp;", "it's"]
-
-
-def curve(power=1, color=QUERY):
-    fig, ax = new_figure(4, 3)
-    ax.plot([0, 1, 2], [0, 1, 2**power], marker="o", color=color)
-    ax.set(xlabel="x", ylabel="y")
-    return fig
 
 
 def words(html: str) -> str:
@@ -131,22 +126,10 @@ def test_ids_are_used_and_belong_to_one_figure():
     assert len({name for html in figures for name in ids(html)}) == sum(len(ids(html)) for html in figures)
 
 
-def everything() -> str:
-    weights = torch.linspace(0, 1, 24).view(2, 3, 4).softmax(-1)
-    outputs = [
-        show(curve(2), alt="A curve."),
-        show(heatmap(weights[0], list("abc"), list("wxyz"), mask=weights[0] > 0.2), alt="A map."),
-        show(heatmaps(weights), alt="Maps."),
-        explore(curve, alt="Powers.", power=[1, 2], color=["red", "blue"]),
-        attention_view(list("abc"), weights, keys=list("wxyz"), alt="A view."),
-    ]
-    return "\n".join(output._repr_html_() for output in outputs)
-
-
 def test_same_call_gives_the_same_bytes_in_this_process_and_in_another():
     here = everything()
     assert here == everything()
-    code = "import sys; from test_figures import everything; sys.stdout.buffer.write(everything().encode())"
+    code = "import sys; from drawn import everything; sys.stdout.buffer.write(everything().encode())"
     variables = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, check=True)
     assert done.stdout.decode() == here
@@ -512,7 +495,7 @@ def test_odd_tokens_reach_the_view_unchanged():
             r"expected head: 0 to 0, got 1\. Counting",
         ),
         (
-            lambda: attention_view(["a"] * 64, torch.ones(6, 8, 64, 64), alt="A."),
+            lambda: attention_view(["a"] * 64, torch.eye(64).expand(6, 8, 64, 64), alt="A."),
             ValueError,
             r"at most 290 KB, got \d+ KB\. Show fewer layers or heads, or a shorter sentence",
         ),
@@ -536,7 +519,7 @@ def test_library_is_imported_without_drawing_anything():
 def test_outputs_are_light():
     weights = torch.rand(6, 8, 12, 12).softmax(-1)
     tokens = [f"word{number}" for number in range(12)]
-    assert len(show(heatmap(weights[0, 0], tokens), alt="A map.").picture) < 20_000
-    assert len(show(heatmaps(weights[0], tokens), alt="Maps.").picture) < 30_000
+    assert len(figure_to_svg(heatmap(weights[0, 0], tokens), "A map.")) < 20_000
+    assert len(figure_to_svg(heatmaps(weights[0], tokens), "Maps.")) < 30_000
     assert len(attention_view(tokens, weights, alt="A view.")._repr_html_()) < 60_000
     assert len(explore(curve, alt="Powers.", power=range(1, 13))._repr_html_()) < 60_000

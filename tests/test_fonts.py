@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import generated
 import matplotlib as mpl
 import pytest
 from fontTools.ttLib import TTFont
@@ -22,10 +23,10 @@ TOKENS = ["고양이가", "the", "앉았다"]
 WEIGHTS = [[0.7, 0.2, 0.1]] * 3
 
 
-def test_every_korean_letter_of_the_course_is_in_the_fonts():
-    """In a process of its own, where the corpus is made in a second: here the shapes of all its parts are checked."""
-    done = subprocess.run([sys.executable, "-m", "tools.fonts"], cwd=ROOT, text=True, stdout=subprocess.PIPE)
-    assert (done.returncode, done.stdout) == (0, "")
+def test_every_korean_letter_of_the_course_is_in_the_fonts(monkeypatch, capsys):
+    monkeypatch.setattr(fonts, "course_corpus", generated.course)
+    monkeypatch.setattr(sys, "argv", ["fonts"])
+    assert (fonts.main(), capsys.readouterr().out) == (0, "")
 
 
 def test_letters_are_looked_for_in_all_that_readers_see(tmp_path, monkeypatch, capsys):

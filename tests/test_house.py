@@ -17,7 +17,7 @@ from course_lib.attention import scaled_dot_product_attention
 from course_lib.masks import masked_softmax
 from course_practice.exercises import progress_file
 from tools import address
-from tools.colab import build_wheel, pip
+from tools.colab import pip
 from tools.environment import LIBRARY, PRACTICE, ROOT, chapters, environment
 from tools.gates import library, links
 
@@ -91,13 +91,16 @@ def test_shapes_are_checked_at_run_time():
         scaled_dot_product_attention(x, y, y)
 
 
+def test_shapes_are_checked_at_the_start_of_a_loop_and_where_they_are_new():
+    for _ in range(100):
+        masked_softmax(torch.zeros(2, 3))
+    for new in (torch.zeros(3), torch.zeros(2, 3, dtype=torch.long)):
+        with pytest.raises(TypeCheckError):
+            masked_softmax(new)
+
+
 def test_tests_keep_away_from_the_readers_progress():
     assert progress_file().is_relative_to(tempfile.gettempdir())
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 def test_package_is_complete(wheel):

@@ -22,7 +22,6 @@ def test_table_of_contents_names_every_chapter_in_its_order():
     assert re.findall(r"\bchapters/(\w+)", toc) == [path.stem for path in chapters()]
 
 
-@each_chapter
 @pytest.mark.parametrize(
     "gate",
     [
@@ -57,6 +56,7 @@ def test_table_of_contents_names_every_chapter_in_its_order():
     ],
     ids=lambda gate: gate.__name__,
 )
+@each_chapter  # last, so that all gates look at one chapter before they look at the next: it is read once
 def test_gate(path, gate):
     assert gate(path) == []
 

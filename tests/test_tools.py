@@ -314,12 +314,9 @@ def test_set_up_asks_the_address_where_there_is_no_wheel(tmp_path, bare):
     assert "but pip could not install it" in set_up(tmp_path, bare | {"variables": variables}, URL)
 
 
-def test_set_up_where_the_library_is_says_nothing(tmp_path):
-    assert set_up(tmp_path, {}) == "the rest\n"
-
-
-def test_bundle_works_in_an_empty_folder(tmp_path, bare):
-    """One chapter of the bundle, run where the library was missing; then another needs no installation."""
+def test_bundle_works_in_an_empty_folder(tmp_path, bare, wheel, monkeypatch):
+    """One chapter of the bundle, run where the library was missing; then the set-up of another says nothing."""
+    monkeypatch.setattr(bundle, "build_wheel", lambda folder: wheel)
     archive = bundle.bundle(tmp_path / "made")
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(tmp_path / "empty")
@@ -478,15 +475,23 @@ def test_warning_fails_the_build_of_the_book_and_leaves_the_old_one(tmp_path, mo
     source.mkdir()
     (source / "_config.yml").write_text("title: A\nonly_build_toc_files: true\n", encoding="utf-8")
     (source / "_toc.yml").write_text("format: jb-book\nroot: index\n", encoding="utf-8")
-    (source / "index.md").write_text("# A\n\nText.\n", encoding="utf-8")
-    page, complaint = book.build(source, output)
-    assert complaint == ""
-    assert page == output / "_build" / "html" / "index.html"
-    assert "Text." in page.read_text(encoding="utf-8")
+    page = output / "_build" / "html" / "index.html"
+    run = subprocess.run
+
+    def written(command, **options):
+        """Stands for the first build, which finds no book: it ends with a page of its own."""
+        new = Path(command[command.index("--path-output") + 1], "_build", "html")
+        new.mkdir(parents=True)
+        (new / "index.html").write_text("Text.", encoding="utf-8")
+        return subprocess.CompletedProcess(command, 0, "")
+
+    monkeypatch.setattr(book.subprocess, "run", written)
+    assert book.build(source, output) == (page, "")
+    assert page.read_text(encoding="utf-8") == "Text."
     (page.parent / "gone.html").touch()
     seen = []
 
-    def watched(*arguments, run=subprocess.run, **options):
+    def watched(*arguments, **options):
         done = run(*arguments, **options)
         seen.append("Text." in page.read_text(encoding="utf-8"))  # the old book can be read while the new one is made
         return done
@@ -516,11 +521,12 @@ def test_a_build_that_is_ended_leaves_nothing(tmp_path):
         os.killpg(process.pid, 0)
 
 
-def test_notebook_runs_alone_with_the_installed_package(tmp_path, capfd, monkeypatch):
+def test_notebook_runs_alone_with_the_installed_package(tmp_path, capfd, monkeypatch, wheel):
     """`make colab` runs the chapters themselves so; here is a small one, and one that needs a file of the tree."""
-    start = "%% code a\nimport course_lib, os\nfrom course_practice.exercises import check\n"
-    for name, line in {"alone": "assert len(os.listdir()) == 1", "leans": "open('../README.md')"}.items():
-        (tmp_path / f"{name}.ipynb").write_text(text_of(notebook(start + line)), encoding="utf-8")
+    monkeypatch.setattr(colab, "build_wheel", lambda folder: wheel)
+    alone = "import course_lib, os\nfrom course_practice.exercises import check\nassert len(os.listdir()) == 1"
+    for name, code in {"alone": alone, "leans": "open('../README.md')"}.items():
+        (tmp_path / f"{name}.ipynb").write_text(text_of(notebook(f"%% code a\n{code}")), encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["colab", str(tmp_path / "alone.ipynb"), str(tmp_path / "leans.ipynb")])
     assert colab.main() == 1
     said = capfd.readouterr().out

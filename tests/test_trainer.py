@@ -314,45 +314,47 @@ torch.set_num_threads(1)
 distributed.init_process_group("gloo")
 from test_trainer import make_trainer, weights
 folder, rank = Path({folder!r}), distributed.get_rank()
-trainer = make_trainer(folder / "checkpoints", dropout=0.0, steps={steps})
-state = trainer.run()
-torch.save((state.step, trainer.stopped, weights(trainer)), folder / f"{{rank}}.pt")
+for name, steps in (("short", 30), ("endless", 10**6)):
+    trainer = make_trainer(folder / name, dropout=0.0, steps=steps)
+    state = trainer.run()
+    torch.save((state.step, trainer.stopped, weights(trainer)), folder / f"{{name}} {{rank}}.pt")
 distributed.destroy_process_group()
 """
 
 
-def start_two_processes(folder, steps):
-    """The worker above under torchrun, in the background."""
+@pytest.fixture(scope="module")
+def two_processes(tmp_path_factory):
+    """The worker above under torchrun, whose second training Ctrl-C stops: its folder, and what it said."""
+    folder = tmp_path_factory.mktemp("two")
     script = folder / "worker.py"
-    tests = str(Path(__file__).parent)
-    script.write_text(WORKER.format(tests=tests, folder=str(folder), steps=steps), encoding="utf-8")
+    script.write_text(WORKER.format(tests=str(Path(__file__).parent), folder=str(folder)), encoding="utf-8")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(script)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-
-def test_two_processes_do_what_one_does(tmp_path):
-    alone = make_trainer(dropout=0.0)
-    alone.run()
-    process = start_two_processes(tmp_path, steps=30)
-    said, _ = process.communicate(timeout=120)
-    assert process.returncode == 0, said[-2000:]
-    for rank in range(2):
-        torch.testing.assert_close(torch.load(tmp_path / f"{rank}.pt")[2], weights(alone), rtol=0, atol=1e-5)
-
-
-def test_two_processes_stop_after_the_same_update(tmp_path):
-    process = start_two_processes(tmp_path, steps=10**6)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     deadline = time.monotonic() + 120
-    while not list(tmp_path.glob("checkpoints/*")) and time.monotonic() < deadline:
+    while not list(folder.glob("endless/*")) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
-    assert "Stopped after update" in said, said[-2000:]
-    (step, *_), (other, *_) = stopped = [torch.load(tmp_path / f"{rank}.pt") for rank in range(2)]
+    return folder, process.communicate(timeout=60)[0][-2000:]
+
+
+def test_two_processes_do_what_one_does(two_processes):
+    folder, said = two_processes
+    alone = make_trainer(dropout=0.0)
+    alone.run()
+    for rank in range(2):
+        ended = folder / f"short {rank}.pt"
+        assert ended.exists(), said
+        torch.testing.assert_close(torch.load(ended)[2], weights(alone), rtol=0, atol=1e-5)
+
+
+def test_two_processes_stop_after_the_same_update(two_processes):
+    folder, said = two_processes
+    assert "Stopped after update" in said, said
+    (step, *_), (other, *_) = stopped = [torch.load(folder / f"endless {rank}.pt") for rank in range(2)]
     assert 3 <= step == other < 10**6
     assert all(one[1] for one in stopped)
     torch.testing.assert_close(stopped[0][2], stopped[1][2], rtol=0, atol=0)
-    assert CheckpointFolder(tmp_path / "checkpoints").load_newest("cpu")["state"]["step"] == step
+    assert CheckpointFolder(folder / "endless").load_newest("cpu")["state"]["step"] == step
 
 
 @pytest.mark.parametrize(

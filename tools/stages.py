@@ -26,6 +26,8 @@ FILES = {
     "exercises": ("test_exercise*.py",),
     "browser": ("test_book*.py",),
 }
+# Of two processes, each begins with half of the tests, in order: what tests of one file share is made once.
+HALVES = ("--dist=worksteal",)
 SUBJECTS = {path.stem[3:] for path in chapters()}
 # A change here, or of a page, touches no exercise.
 BESIDE = (".ci/", ".github/", "benchmarks/", "book/", "experiments/")
@@ -88,7 +90,7 @@ class Stages:
         self.environment = environment(folder / "home")
         self.all = {
             "lint": self.lint,
-            "gates": lambda: self.pytest(*self.files["gates"]),
+            "gates": lambda: self.pytest(*HALVES, *self.files["gates"]),
             "unit": self.unit,
             "exercises": self.exercises,
             "notebooks": self.strict,
@@ -101,7 +103,7 @@ class Stages:
 
     def unit(self) -> Outcome:
         elsewhere = [f"--ignore={path}" for paths in self.files.values() for path in paths]
-        return self.pytest("tests", *elsewhere)
+        return self.pytest(*HALVES, "tests", *elsewhere)
 
     def exercises(self) -> Outcome:
         self.environment["SHAPES_UNCHECKED"] = "1"  # as in a reader's notebook
@@ -112,7 +114,7 @@ class Stages:
 
     def checks(self, subjects: set[str]) -> Outcome:
         if subjects == SUBJECTS:
-            return self.pytest("--dist=worksteal", *self.files["exercises"])  # each begins with half of the exercises
+            return self.pytest(*HALVES, *self.files["exercises"])
         print(f"exercises that changed since {self.since[:12]}: {', '.join(sorted(subjects)) or 'none'}", flush=True)
         names = " or ".join(f"[{subject}." for subject in sorted(subjects))  # as in test_reference_passes[masks.causal]
         return self.pytest(*self.files["exercises"], "-k", names) if subjects else Outcome(0, 0)

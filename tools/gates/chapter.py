@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tools import template
 from tools.cost import rows
-from tools.form import normal_form, read, text_of
-from tools.gates.reading import MARKDOWN, Part, calls, parts, strings, words
+from tools.form import normal_form, text_of
+from tools.gates.reading import Part, calls, markdown, parts, read, strings, words
 
 MADE = "run make notebooks"
 ROLE = re.compile(r"\{[\w:-]+\}$")
@@ -200,7 +200,7 @@ def lists(path: Path) -> list[str]:
     found = []
     for cell in (cell for cell in read(path).cells if cell.cell_type == "markdown"):
         lines = cell.source.split("\n")
-        opened = [t for t in MARKDOWN.parse(cell.source) if t.type.endswith("_list_open") and t.level == 0]
+        opened = [t for t in markdown(cell.source) if t.type.endswith("_list_open") and t.level == 0]
         for first in (token.map[0] for token in opened):
             if first > 0 and lines[first - 1].strip():
                 found.append(
@@ -219,7 +219,7 @@ def markdown_everyone_renders(path: Path) -> list[str]:
             found.append(f"{where}: a raw cell, which most viewers leave out: use markdown")
         if cell.cell_type != "markdown":
             continue
-        tokens = MARKDOWN.parse(cell.source)
+        tokens = markdown(cell.source)
         verbatim = [line for t in tokens if t.map and t.type in {"fence", "code_block"} for line in range(*t.map)]
         lines = [line for number, line in enumerate(cell.source.split("\n")) if number not in verbatim]
         raw = [line for line in lines if re.match(r"\s*>[\s>]*\[!\w+\]", line)]

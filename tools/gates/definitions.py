@@ -5,8 +5,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from tools.form import read
-from tools.gates.reading import syntax_tree
+from tools.gates.reading import read, syntax_tree
 
 Definition = ast.FunctionDef | ast.ClassDef
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
 
-from tools.form import read
+from tools.gates.reading import html, read
 
 PHONE, SMALLEST = 358, 10.5  # pixels: a drawing on a screen of 390, and its letters (11, less what a legend adds)
 COLORS = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#999999"}  # of course_lib.figures.style
@@ -16,8 +16,8 @@ SYMBOL = re.compile(r"[a-z]|(?!d_)\w*_\w*")  # `n`, `n_layers`; d_model is a ter
 def controls(path: Path) -> list[str]:
     """What a control of a figure changes is said in words."""
     found = []
-    for cell, html in _html(path):
-        for label in html.select(".course-controls label"):
+    for cell, drawn in _html(path):
+        for label in drawn.select(".course-controls label"):
             name = label.find(string=re.compile(r"\S")).strip()
             if SYMBOL.fullmatch(name):
                 found.append(f"{path.name}, cell {cell!r}: a control is called {name!r}: name the choice in words")
@@ -27,8 +27,8 @@ def controls(path: Path) -> list[str]:
 def letters(path: Path) -> list[str]:
     """The text of a drawing is not smaller than 11 pixels where the screen is a phone's."""
     found = {}
-    for cell, html in _html(path):
-        for drawing in html.select("svg[viewbox]:has(text)"):
+    for cell, drawn in _html(path):
+        for drawing in drawn.select("svg[viewbox]:has(text)"):
             wide = float(drawing["viewbox"].split()[2])
             shown = min(float(drawing.get("width", PHONE)), PHONE)
             for text in drawing("text"):
@@ -41,8 +41,8 @@ def letters(path: Path) -> list[str]:
 def one_color(path: Path) -> list[str]:
     """What has a name beside its curve or in a legend has one color throughout the chapter."""
     found: dict[str, dict[str, str]] = {}
-    for cell, html in _html(path):
-        for drawing in html.select("svg[role=img]"):
+    for cell, drawn in _html(path):
+        for drawing in drawn.select("svg[role=img]"):
             before = None
             for part in drawing.select("path, use, rect, text"):
                 if part.find_parent(["defs", "clipPath"]):
@@ -63,7 +63,7 @@ def _html(path: Path) -> Iterator[tuple[str, BeautifulSoup]]:
     for cell in read(path).cells:
         for output in cell.get("outputs", []):
             if "<svg" in (text := output.get("data", {}).get("text/html", "")) or "course-controls" in text:
-                yield cell.id, BeautifulSoup(text, "html.parser")
+                yield cell.id, html(text)
 
 
 def _inherited(part: Tag, name: str) -> str | None:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from tools.form import read
 from tools.gates.outputs import texts
-from tools.gates.reading import calls, parts, strings, syntax_tree
+from tools.gates.reading import calls, parts, read, strings, syntax_tree
 from tools.template import exercise_heading
 
 

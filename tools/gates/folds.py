@@ -8,8 +8,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from tools.form import read
-from tools.gates.reading import calls, syntax_tree, tags
+from tools.gates.reading import calls, read, syntax_tree, tags
 from tools.template import FOLD, HIDE_INPUT, HIDE_OUTPUT, PREDICTION, SAW
 
 DRAWS_NOTHING = {"apply_style"}  # of what course_lib.figures offers

@@ -12,9 +12,8 @@ from typing import NamedTuple
 from nbformat import NotebookNode
 
 from tools.environment import LIBRARY, ROOT
-from tools.form import read
 from tools.gates.outputs import SAID
-from tools.gates.reading import calls, syntax_tree, tags
+from tools.gates.reading import calls, read, syntax_tree, tags
 
 # A number as prose writes it. No letter, underscore, or slash stands before it: W_1, GPT-2, and float32 are names.
 WRITTEN = re.compile(

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
 import nbformat
 
-from tools.form import read
-from tools.gates.reading import Part, anchor, markdown_parts, parts
+from tools.gates.reading import Part, anchor, markdown_parts, parts, read
 
 # What only a published course has: pip finds it, Colab opens it, Pages shows it. Chapters cite pages of others.
 OWN = re.compile(r"git\+https?://[\w./-]+|colab\.research\.google\.com/github/[\w./-]+|[\w-]+\.github\.io/[\w-]+")
@@ -24,6 +24,11 @@ def contents(path: Path) -> list[Part]:
 
 def anchors(path: Path) -> set[str]:
     """The anchors one may link to in a file: its headings, and the labels `(name)=` of the book's own pages."""
+    return _anchors(path, path.read_bytes())
+
+
+@lru_cache(maxsize=256)
+def _anchors(path: Path, content: bytes) -> set[str]:
     headings = {anchor(part.text) for part in contents(path) if re.fullmatch(r"h\d", part.kind)}
     if path.suffix != ".md":
         return headings

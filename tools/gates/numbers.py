@@ -20,7 +20,6 @@ from typing import NamedTuple
 from markdown_it.token import Token
 from nbformat import NotebookNode
 
-from tools.form import read
 from tools.gates.arithmetic import equations, formula_equations, rows
 from tools.gates.held import (
     PAIR,
@@ -37,7 +36,7 @@ from tools.gates.held import (
     stems,
 )
 from tools.gates.notation import FORMULA
-from tools.gates.reading import MARKDOWN, syntax_tree
+from tools.gates.reading import markdown, read, syntax_tree
 
 BEFORE, AFTER = 4, 4
 SMALL = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
@@ -106,7 +105,7 @@ def paragraphs(source: str) -> Iterator[Paragraph]:
     """The paragraphs, items, and rows of tables of a markdown text, without its headings."""
     formulas = [match[1] or match[2] for match in FORMULA.finditer(re.sub(r"`[^`]*`", "", source))]
     worked = " ".join(e.text for formula in formulas for e in formula_equations(formula) if e.exact)
-    tokens = MARKDOWN.parse(FORMULA.sub(_hidden, source))
+    tokens = markdown(FORMULA.sub(_hidden, source))
     row: list[Paragraph] = []
     for before, token in pairwise(tokens):
         if token.type == "inline" and before.type in {"th_open", "td_open"}:

@@ -3,13 +3,13 @@
 import platform
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from bs4 import BeautifulSoup
 from nbformat import NotebookNode
 
-from tools.form import read
-from tools.gates.reading import parsed
+from tools.gates.reading import html, parsed, read
 from tools.template import HIDE_OUTPUT
 
 LARGEST_OUTPUT, LARGEST_NOTEBOOK = 330_000, 2_000_000  # bytes
@@ -44,12 +44,17 @@ def texts(cell: NotebookNode) -> Iterator[str]:
             yield output.text
         for kind, data in output.get("data", {}).items():
             if kind == "text/html":
-                soup = BeautifulSoup(data, "html.parser")
-                for tag in soup(["svg", "script", "style"]):
-                    tag.decompose()
-                yield soup.get_text(" ")
+                yield _words_of(data)
             elif kind.startswith("text/"):
                 yield str(data)
+
+
+@lru_cache(maxsize=512)
+def _words_of(text: str) -> str:
+    soup = BeautifulSoup(text, "html.parser")
+    for tag in soup(["svg", "script", "style"]):
+        tag.decompose()
+    return soup.get_text(" ")
 
 
 def erroring_cells(path: Path) -> list[str]:
@@ -127,7 +132,7 @@ def figures_without_words(path: Path) -> list[str]:
             bare = PICTURES & set(data) and not str(data.get("text/plain", "")).startswith(SAID)
             if bare or str(data.get("text/plain", "")).startswith("<Figure size"):
                 found.append(f"{where}: a picture without alternative text: end the cell with show(figure, alt=…)")
-            found += [f"{where}: {what}" for what in unnamed(BeautifulSoup(data.get("text/html", ""), "html.parser"))]
+            found += [f"{where}: {what}" for what in unnamed(html(data.get("text/html", "")))]
     return found
 
 

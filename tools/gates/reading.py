@@ -1,10 +1,17 @@
-"""Reading notebooks and markdown for the gates."""
+"""Reading notebooks and markdown for the gates.
+
+Gates look, and change nothing: what one of them has read, parsed, or rendered, the next one finds.
+"""
 
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
+import nbformat
+from bs4 import BeautifulSoup
 from IPython.core.inputtransformer2 import TransformerManager
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -25,6 +32,28 @@ class Part(NamedTuple):
     alt: str = ""
 
 
+def read(path: Path) -> NotebookNode:
+    """A notebook to look at. Whoever changes one reads it with `tools.form`."""
+    return _notebook(path.read_bytes())
+
+
+@lru_cache(maxsize=32)
+def _notebook(content: bytes) -> NotebookNode:
+    return nbformat.reads(content.decode("utf-8"), as_version=4)
+
+
+@lru_cache(maxsize=128)
+def html(text: str) -> BeautifulSoup:
+    """The HTML of an output, to look at."""
+    return BeautifulSoup(text, "html.parser")
+
+
+@lru_cache(maxsize=4096)
+def markdown(source: str) -> list[Token]:
+    """The tokens of a markdown text, to look at."""
+    return MARKDOWN.parse(source)
+
+
 def syntax_tree(source: str) -> ast.Module:
     """The syntax tree of a code cell; `%magics` become the calls they stand for. Empty where the code is not Python."""
     try:
@@ -33,8 +62,9 @@ def syntax_tree(source: str) -> ast.Module:
         return ast.Module(body=[], type_ignores=[])
 
 
+@lru_cache(maxsize=2048)
 def parsed(source: str) -> ast.Module:
-    """The syntax tree of a code cell, or SyntaxError."""
+    """The syntax tree of a code cell, to look at, or SyntaxError."""
     return ast.parse(TransformerManager().transform_cell(source))
 
 
@@ -60,7 +90,7 @@ def parts(nb: NotebookNode) -> Iterator[Part]:
 
 def markdown_parts(source: str, cell: NotebookNode | None = None) -> Iterator[Part]:
     """Headings, list items, links and images of a markdown text."""
-    tokens = MARKDOWN.parse(source)
+    tokens = markdown(source)
     for position, token in enumerate(tokens):
         if token.type == "heading_open":
             yield Part(token.tag, plain(tokens[position + 1]), cell)
@@ -72,10 +102,10 @@ def markdown_parts(source: str, cell: NotebookNode | None = None) -> Iterator[Pa
             elif child.type == "image":
                 yield Part("image", child.attrs["src"], cell, alt=child.content)
         if token.type in {"html_block", "inline"}:
-            html = token.content if token.type == "html_block" else "".join(_html_of(token))
-            for target in re.findall(r"<a\s[^>]*href=[\"']([^\"']+)", html):
+            raw = token.content if token.type == "html_block" else "".join(_html_of(token))
+            for target in re.findall(r"<a\s[^>]*href=[\"']([^\"']+)", raw):
                 yield Part("link", target, cell)
-            for tag in re.findall(r"<img\s[^>]*>", html):
+            for tag in re.findall(r"<img\s[^>]*>", raw):
                 target, alt = (re.search(rf"\b{name}=[\"']([^\"']*)", tag) for name in ("src", "alt"))
                 yield Part("image", target.group(1) if target else "", cell, alt=alt.group(1) if alt else "")
 
@@ -113,7 +143,7 @@ def words(source: str) -> int:
     5
     """
     count = 0
-    for token in MARKDOWN.parse(FORMULA.sub("formula", source)):
+    for token in markdown(FORMULA.sub("formula", source)):
         text = re.sub(r"<[^>]*>", " ", token.content) if token.type == "html_block" else ""
         if token.type == "inline":
             text = "".join(

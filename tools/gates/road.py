@@ -6,8 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tools import template
-from tools.form import read
-from tools.gates.reading import MARKDOWN, Placed, calls, markdown_parts, placed, syntax_tree, tags, words
+from tools.gates.reading import (
+    Placed,
+    calls,
+    markdown,
+    markdown_parts,
+    placed,
+    read,
+    syntax_tree,
+    tags,
+    words,
+)
 
 ASIDE = f"### {template.ASIDE}"
 PRINTED = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?")
@@ -33,7 +42,7 @@ def asides(path: Path) -> list[str]:
 
 
 def _form(there: Placed) -> Iterator[str]:
-    heading, *texts = [token.content for token in MARKDOWN.parse(there.cell.source) if token.type == "inline"]
+    heading, *texts = [token.content for token in markdown(there.cell.source) if token.type == "inline"]
     if not heading.endswith("?"):
         yield f"expected a question after '{ASIDE}', got {heading!r}"
     if not texts:

@@ -13,9 +13,8 @@ from fontTools.ttLib import TTFont
 from nbformat import NotebookNode
 
 from course_lib.figures.style import FONTS
-from tools.form import read
 from tools.gates.outputs import SAID
-from tools.gates.reading import calls, syntax_tree
+from tools.gates.reading import calls, html, read, syntax_tree
 from tools.strict import SANITIZED, compared
 
 # By these a cell would choose a font itself: as an argument, a name, a setting.
@@ -92,7 +91,7 @@ def _drawn(cell: NotebookNode) -> set[str]:
     """The letters in a cell's drawings: in their texts, and in the tokens of attention views."""
     found = set()
     for output in cell.get("outputs", []):
-        for drawing in BeautifulSoup(output.get("data", {}).get("text/html", ""), "html.parser")("svg"):
+        for drawing in html(output.get("data", {}).get("text/html", ""))("svg"):
             data = json.loads(drawing.get("data-weights", "{}"))
             found.update(drawing.get_text(), *data.get("queries", []), *data.get("keys", []))
     return {letter for letter in found if not letter.isspace()}

@@ -7,9 +7,8 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from tools.environment import LIBRARY
-from tools.form import read
 from tools.gates.definitions import is_definition_cell, module_of
-from tools.gates.reading import tags
+from tools.gates.reading import read, tags
 from tools.template import COLUMNS, SET_UP_TAG
 
 
@@ -38,6 +37,8 @@ def width(line: str) -> int:
     >>> width("mask"), width("나는")
     (4, 4)
     """
+    if line.isascii():
+        return len(line)
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in line)
 
 
