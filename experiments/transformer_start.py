@@ -4,10 +4,10 @@
 
 The task and the sizes of `transformer_bugs` (without a bug), batch 32, Adam with a peak of 5e-3. Eleven starts: the
 library's (Xavier for linear layers, embeddings with a standard deviation of d_model^-1/2), PyTorch's own for linear
-layers, embeddings of standard deviation 1, both with and without tied weights, the untied ones also with
-positions divided ("quiet") or multiplied ("loud") by √d_model, and linear layers that are all zero or all the same
-number, the latter also with random numbers of two sizes added. Kept, too: how far the heads' slices of W_Q still differ at the end, and how many inner matrices are still exactly
-zero. Three seeds. About five minutes on one core.
+layers, embeddings of standard deviation 1, both with and without tied weights, the untied ones also with positions
+divided ("quiet") or multiplied ("loud") by √d_model, and linear layers that are all zero or all the same number, the
+latter also with random numbers of two sizes added. Kept, too: how far the heads' slices of W_Q still differ at the
+end, and how many inner matrices are still exactly zero. Three seeds. About five minutes on one core.
 """
 
 import torch
