@@ -74,7 +74,8 @@ def of_each(named, holds):
             holds(one)
         except Exception as error:
             told.append(f"{name}: {type(error).__name__}: {error}")
-    assert not told, f"{len(told)} of {len(named)}\n\n" + "\n\n".join(told)
+    if told:
+        pytest.fail(f"{len(told)} of {len(named)}:\n\n" + "\n\n".join(told), pytrace=False)
 
 
 # What must pass
