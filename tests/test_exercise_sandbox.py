@@ -517,6 +517,19 @@ def test_progress_that_notepad_has_saved_is_read(capsys):
 
 
 @UNIX
+def test_a_reader_without_a_home_is_told_that_nothing_was_kept(monkeypatch):
+    """As in a container that runs under a number which no list of users has."""
+
+    def home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("TRANSFORMER_COURSE_HOME")
+    monkeypatch.setattr(progress.Path, "home", home)
+    result = judge(double)
+    assert result.passed
+    assert "set TRANSFORMER_COURSE_HOME to a writable folder" in dict(result.details)["Note"]
+
+
 @pytest.mark.parametrize("content", [ENTRY % "", "damaged"])
 def test_progress_that_is_a_link_stays_one(content, tmp_path):
     folder_of_progress()
