@@ -13,6 +13,7 @@ import textwrap
 import threading
 import time
 import warnings
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -187,6 +188,18 @@ def test_a_time_limit_that_is_none_is_refused(limit):
     with pytest.raises(ValueError, match=r"expected time_limit in seconds, above 0 and at most 86,400, got"):
         judge(double, time_limit=limit)
     assert not progress.progress_file().exists()
+
+
+@pytest.mark.parametrize("off", [torch.no_grad, torch.inference_mode])
+def test_gradients_that_the_reader_has_switched_off_are_on_in_a_check(off):
+    def slope(x):
+        x = x.double().requires_grad_()
+        (x * x).sum().backward()
+        return x.grad
+
+    with off():
+        assert check_exercise(replace(exercise(), reference=slope), double).passed
+        assert not torch.is_grad_enabled()
 
 
 # What a learner's code leaves behind
