@@ -13,6 +13,7 @@ import textwrap
 import threading
 import time
 import warnings
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -187,6 +188,18 @@ def test_a_time_limit_that_is_none_is_refused(limit):
     with pytest.raises(ValueError, match=r"expected time_limit in seconds, above 0 and at most 86,400, got"):
         judge(double, time_limit=limit)
     assert not progress.progress_file().exists()
+
+
+@pytest.mark.parametrize("off", [torch.no_grad, torch.inference_mode])
+def test_gradients_that_the_reader_has_switched_off_are_on_in_a_check(off):
+    def slope(x):
+        x = x.double().requires_grad_()
+        (x * x).sum().backward()
+        return x.grad
+
+    with off():
+        assert check_exercise(replace(exercise(), reference=slope), double).passed
+        assert not torch.is_grad_enabled()
 
 
 # What a learner's code leaves behind
@@ -517,6 +530,19 @@ def test_progress_that_notepad_has_saved_is_read(capsys):
 
 
 @UNIX
+def test_a_reader_without_a_home_is_told_that_nothing_was_kept(monkeypatch):
+    """As in a container that runs under a number which no list of users has."""
+
+    def home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("TRANSFORMER_COURSE_HOME")
+    monkeypatch.setattr(progress.Path, "home", home)
+    result = judge(double)
+    assert result.passed
+    assert "set TRANSFORMER_COURSE_HOME to a writable folder" in dict(result.details)["Note"]
+
+
 @pytest.mark.parametrize("content", [ENTRY % "", "damaged"])
 def test_progress_that_is_a_link_stays_one(content, tmp_path):
     folder_of_progress()

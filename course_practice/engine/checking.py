@@ -28,14 +28,13 @@ def check_exercise(
     exercise: Exercise, obj: Any, time_limit: float = TIME_LIMIT, budget: Budget | None = None
 ) -> Result:
     """Judge an object by an exercise, record the attempt, and never raise because of what the object does."""
-    number = isinstance(time_limit, int | float) and not isinstance(time_limit, bool)
-    if not number or not 0 < time_limit <= LONGEST:
+    if isinstance(time_limit, bool) or not isinstance(time_limit, int | float) or not 0 < time_limit <= LONGEST:
         raise ValueError(
             f"expected time_limit in seconds, above 0 and at most {LONGEST:,}, got {time_limit!r}: "
             f"leave it out, and it is {TIME_LIMIT:g}"
         )
     elsewhere = torch.get_default_device().type != "cpu"
-    with alarm_ready(), names_read(), _one_thread(), torch.device("cpu") if elsewhere else contextlib.nullcontext():
+    with alarm_ready(), names_read(), _as_usual(), torch.device("cpu") if elsewhere else contextlib.nullcontext():
         result = _not_attempted(exercise, obj) or _judge(exercise, obj, time_limit, budget or Budget())
         if not result.attempted:
             return result
@@ -45,13 +44,14 @@ def check_exercise(
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Inputs are small: several threads wait for one another, on a busy machine ten times as long as they work."""
+def _as_usual() -> Iterator[None]:
+    """With gradients, and one thread: inputs are small, and on a busy machine several wait longer than they work."""
     before = torch.get_num_threads()
     if before > 1:
         torch.set_num_threads(1)
     try:
-        yield
+        with torch.inference_mode(False), torch.enable_grad():
+            yield
     finally:
         if before > 1:
             torch.set_num_threads(before)

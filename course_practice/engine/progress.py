@@ -86,7 +86,7 @@ def record(exercise_id: str, passed: bool, diagnosis: str | None, solution: str 
                     entry["solution"] = solution
             elif diagnosis:
                 entry["diagnoses"][diagnosis] = entry["diagnoses"].get(diagnosis, 0) + 1
-    except (OSError, ValueError) as error:  # no room, no right to write; a text that no file can hold
+    except (OSError, RuntimeError, ValueError) as error:  # no room, no right, no home; a text that no file can hold
         reason = getattr(error, "strerror", None) or error
         return f"Progress could not be saved ({reason}); set TRANSFORMER_COURSE_HOME to a writable folder."
     return ""
