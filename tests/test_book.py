@@ -10,7 +10,6 @@ import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
 from browser import launch
-from bs4 import BeautifulSoup
 
 from course_practice.exercises import registry
 from tools import address
@@ -57,6 +56,10 @@ def browser():
         yield chromium
 
 
+# A page is laid out a section at a time.
+LAID_OUT = "!document.querySelector('.course-later') || 'courseLaid' in document.documentElement.dataset"
+
+
 class Visit:
     """A page in a window of its own, and what happened in it: requests, what went wrong."""
 
@@ -83,6 +86,7 @@ class Visit:
     def open(self, path: Path, query: str = ""):
         self.page.goto(path.as_uri() + query)
         self.page.wait_for_load_state("networkidle")
+        self.page.wait_for_function(LAID_OUT)
         return self.page
 
 
@@ -110,23 +114,35 @@ def opened(request, browser, book):
     seen.context.close()
 
 
+FOLD = "document.querySelectorAll('details').forEach(fold => { fold.open = fold.wasOpen; })"
+
+
 @pytest.fixture
 def page(opened):
     """The page, its folds as a reader finds them."""
     page = opened[1].page
-    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = fold.wasOpen; })")
+    page.evaluate(FOLD)
     return page
 
 
-def unfolded(page):
-    """The page with everything open that was folded."""
+@pytest.fixture
+def unfolded(opened):
+    """The page with everything open that was folded. Its tests stand before those of the folded one: opening costs."""
+    page = opened[1].page
     page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
     return page
+
+
+def turn(page, scheme: str) -> None:
+    """Light or dark."""
+    page.emulate_media(color_scheme=scheme)
+    page.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
 
 
 GATES = [pages.outside_resources, pages.dead_links, pages.figures_without_words, pages.titles, pages.too_heavy]
 
 
+@pytest.mark.xdist_group("gates")  # reading all pages takes seconds
 @pytest.mark.parametrize("gate", GATES, ids=lambda gate: gate.__name__)
 def test_gate(book, gate):
     assert gate(book) == []
@@ -139,11 +155,10 @@ def test_every_page_is_in_the_book(book):
 
 
 @each_page
-def test_page_is_quiet_and_asks_no_other_host(opened, page):
+def test_page_is_quiet_and_asks_no_other_host(opened, unfolded):
     """Scrolled to its end and unfolded."""
-    unfolded(page)
-    page.mouse.wheel(0, 100_000)
-    page.wait_for_load_state("networkidle")
+    unfolded.mouse.wheel(0, 100_000)
+    unfolded.wait_for_load_state("networkidle")
     _, seen = opened
     assert seen.outside == []
     assert seen.errors == []
@@ -163,10 +178,11 @@ MARK_KOREAN = """() => {
 
 
 @each_page
-def test_korean_letters_are_drawn_in_the_shipped_font(page):
+def test_korean_letters_are_drawn_in_the_shipped_font(unfolded):
     """On every machine, whether it has a Korean font or none."""
+    page = unfolded
     drawn = page.add_style_tag(content=".course-shelf > section { content-visibility: visible !important }")
-    texts = unfolded(page).evaluate(MARK_KOREAN)
+    texts = page.evaluate(MARK_KOREAN)
     page.evaluate("document.fonts.ready")
     browser = page.context.new_cdp_session(page)
     browser.send("DOM.enable")
@@ -182,10 +198,11 @@ def test_korean_letters_are_drawn_in_the_shipped_font(page):
     drawn.evaluate("style => style.remove()")
 
 
+ONLY_VIOLATIONS = {"resultTypes": ["violations"]}
 COLORS = ["color-contrast", "link-in-text-block"]
-# Contrast is slow to compute: of texts of one color and size on one ground, the first is enough.
-HIDE_REPEATED_TEXT = """() => {
-    const style = new Map(), ground = new Map([[null, '']]), first = new Set(), looks = new Map();
+# Contrast is slow to compute: of texts of one color and size on one ground, the first is enough, in all of the book.
+HIDE_REPEATED_TEXT = """known => {
+    const style = new Map(), ground = new Map([[null, '']]), first = new Set(), looks = new Set(known);
     for (const element of document.querySelectorAll('*')) {
         const its = getComputedStyle(element), parent = element.parentElement;
         style.set(element, its);
@@ -194,22 +211,28 @@ HIDE_REPEATED_TEXT = """() => {
         if (![...element.childNodes].some(child => child.nodeType === Node.TEXT_NODE && child.data.trim())) continue;
         const kind = [its.color, its.fontSize, its.fontWeight, its.textDecorationLine, its.textShadow,
                       parent && style.get(parent).color, ground.get(element)].join();
-        if (!looks.has(kind)) first.add(looks.set(kind, element) && element);
+        if (!looks.has(kind)) first.add(element);
+        looks.add(kind);
     }
+    const kept = new Set();
+    for (let element of first) for (; element && !kept.has(element); element = element.parentElement) kept.add(element);
+    document.repeated = [];
     const hide = element => {
-        const kept = first.has(element) || [...element.querySelectorAll('*')].some(inside => first.has(inside));
-        if (kept) [...element.children].forEach(hide);
-        else {
-            element.setAttribute('data-repeated', element.style.display);
-            element.style.setProperty('display', 'none', 'important');
-        }
+        if (kept.has(element)) return [...element.children].forEach(hide);
+        const inside = new DocumentFragment();  // what is not displayed is slow to ask about, and axe asks each element
+        inside.append(...element.childNodes);
+        document.repeated.push([element, inside, element.style.display]);
+        element.style.setProperty('display', 'none', 'important');
     };
-    hide(document.body);
+    if (first.size) hide(document.body);
+    return [...looks].slice(known.length);
 }"""
-SHOW_REPEATED_TEXT = """() => document.querySelectorAll('[data-repeated]').forEach(element => {
-    element.style.display = element.getAttribute('data-repeated');
-    element.removeAttribute('data-repeated');
-})"""
+SHOW_REPEATED_TEXT = """() => {
+    for (const [element, inside, display] of document.repeated.reverse()) {
+        element.append(inside);
+        element.style.display = display;
+    }
+}"""
 
 
 # The theme asks what was unfolded for its scroll bars, and makes them reachable by key, a third of a second later.
@@ -217,16 +240,22 @@ REACHABLE = """[...document.querySelectorAll('pre, .cell_output > .output')].eve
     block.tabIndex === 0 || (block.scrollWidth <= block.clientWidth && block.scrollHeight <= block.clientHeight))"""
 
 
+@pytest.fixture(scope="session")
+def looks():
+    """The kinds of text whose contrast was found right, in the light and in the dark."""
+    return {"light": [], "dark": []}
+
+
 @each_page
-def test_page_has_no_barrier(page):
+def test_page_has_no_barrier(unfolded, looks):
     """axe-core finds nothing serious or critical, with everything unfolded. In the dark only the colors are others."""
-    unfolded(page).wait_for_function(REACHABLE)
-    assert page.evaluate("document.getAnimations().length") == 0, "moves, although the reader asked for less motion"
-    assert grave(violations(page, rules={rule: {"enabled": False} for rule in COLORS})) == []
-    for scheme in ("dark", "light"):
-        page.emulate_media(color_scheme=scheme)
-        page.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
-        assert grave(violations_of_colors(page)) == [], scheme
+    unfolded.wait_for_function(REACHABLE)
+    moving = unfolded.evaluate("document.getAnimations().length")
+    assert moving == 0, "moves, although the reader asked for less motion"
+    assert grave(violations(unfolded, rules={rule: {"enabled": False} for rule in COLORS})) == []
+    for scheme, known in looks.items():
+        turn(unfolded, scheme)
+        assert grave(violations_of_colors(unfolded, known)) == [], scheme
 
 
 def grave(found):
@@ -239,13 +268,17 @@ def grave(found):
 
 
 def violations(page, **options) -> list[dict]:
-    return Axe().run(page, None, {"resultTypes": ["violations"], **options}).response["violations"]
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(Axe().axe_script)
+    return page.evaluate("options => axe.run(options).then(found => found.violations)", {**ONLY_VIOLATIONS, **options})
 
 
-def violations_of_colors(page) -> list[dict]:
-    page.evaluate(HIDE_REPEATED_TEXT)
-    found = violations(page, runOnly=COLORS)
+def violations_of_colors(page, known: list[str]) -> list[dict]:
+    """In texts that look like none of the known ones. What looks right is known from now on."""
+    new = page.evaluate(HIDE_REPEATED_TEXT, known)
+    found = violations(page, runOnly=COLORS) if new else []
     page.evaluate(SHOW_REPEATED_TEXT)
+    known += [] if found else new
     return found
 
 
@@ -256,41 +289,23 @@ def test_a_barrier_in_repeated_text_is_found_in_the_first(visit, tmp_path):
     (tmp_path / "page.html").write_text(f"<html lang=en><title>t</title><main>{grounds}</main></html>")
     page = visit().open(tmp_path / "page.html")
     (alone,) = violations(page, runOnly=COLORS)
-    (found,) = violations_of_colors(page)
+    known = []
+    (found,) = violations_of_colors(page, known)
     assert (alone["id"], len(alone["nodes"])) == ("color-contrast", 3)
     assert (found["id"], len(found["nodes"])) == ("color-contrast", 2)
-
-
-@each_page
-def test_page_fits_narrow_screens(page):
-    """A phone's, and after a turn of the window a tablet's."""
-    unfolded(page)
-    usual = page.viewport_size
-    try:
-        for width in (390, 768):
-            page.set_viewport_size({"width": width, "height": 844})
-            wider = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
-            assert wider <= 0, f"the page is {wider} pixels wider than a screen of {width}"
-    finally:
-        page.set_viewport_size(usual)
-
-
-RIGHT_EDGES = """selector => [...new Set([...document.querySelectorAll(selector)]
-    .filter(element => element.checkVisibility()).map(element => Math.round(element.getBoundingClientRect().right)))]"""
-READ_AS_TEXT = ".bd-article section > :is(p, .course-formula), .bd-article section > div.cell .course-quiz"
-HOLDS_CODE = ".bd-article section > div.cell > .cell_input, .course-act > div.cell > .cell_input"
+    assert known == [], "what is pale is found on the next page, too"
+    page.add_style_tag(content="b { color: #111 !important }")
+    assert violations_of_colors(page, known) == []
+    assert len(known) == len(set(known)) == 4
+    page.add_style_tag(content="div b { color: #ddd !important }")
+    ((found,),) = [one["nodes"] for one in violations_of_colors(page, known)]
+    assert found["any"][0]["data"]["bgColor"] == "#fffff0"
 
 
 @each_chapter
-def test_text_has_one_right_edge_and_code_another(page):
-    for selector in (READ_AS_TEXT, HOLDS_CODE):
-        edges = page.evaluate(RIGHT_EDGES, selector)
-        assert max(edges) - min(edges) <= 1, (selector, edges)
-
-
-@each_chapter
-def test_figures_are_numbered_and_say_what_they_show(page):
-    numbers = unfolded(page).locator(".course-caption b").all_inner_texts()
+def test_figures_are_numbered_and_say_what_they_show(unfolded):
+    page = unfolded
+    numbers = page.locator(".course-caption b").all_inner_texts()
     assert len(numbers) == page.locator(".bd-article .course-figure").count() > 0
     first = numbers[0].partition(".")[0]
     assert numbers == [f"{first}.{n}" for n in range(1, len(numbers) + 1)]
@@ -313,6 +328,25 @@ def test_nothing_moves_while_a_page_loads(book, visit, name, width):
     assert page.evaluate(SHIFT) <= 0.02
 
 
+def test_a_page_that_opens_at_a_place_on_it_stays_there(book, visit):
+    """From a link to a section, and after a reload where its reader was, though it is laid out a section at a time."""
+    path = book / "chapters" / "08_layer_norm.html"
+    names = [section["id"] for section in pages.soup(path).select("section.course-later")]
+    page, top = visit().open(path), "name => document.getElementById(name).getBoundingClientRect().top"
+    for name in names[10:28:12]:
+        page.goto("about:blank")
+        page.goto(f"{path.as_uri()}#{name}")
+        page.wait_for_function(LAID_OUT)
+        assert 0 <= page.evaluate(top, name) <= 100
+    page.evaluate("scrollTo({ top: 9000, behavior: 'instant' })")
+    page.wait_for_function("scrollY === 9000")
+    before = page.evaluate(top, names[10])
+    page.reload()
+    page.wait_for_function(LAID_OUT)
+    page.wait_for_function("scrollY > 0")
+    assert page.evaluate(top, names[10]) == pytest.approx(before, abs=2)
+
+
 BEGINS_A_LINE = """() => [...document.querySelectorAll('.bd-article :is(math[display=inline], code, a)')]
     .filter(part => {
     const text = part.nextSibling;
@@ -327,8 +361,8 @@ BEGINS_A_LINE = """() => [...document.querySelectorAll('.bd-article :is(math[dis
 
 
 @each_chapter
-def test_no_line_begins_with_a_comma(page):
-    assert unfolded(page).evaluate(BEGINS_A_LINE) == []
+def test_no_line_begins_with_a_comma(unfolded):
+    assert unfolded.evaluate(BEGINS_A_LINE) == []
 
 
 # A text's contrast with what is painted under it: shapes before it in the drawing, or the page. What stands on an image
@@ -376,12 +410,10 @@ PALE = """() => {
 
 
 @each_chapter
-def test_text_of_drawings_stands_out_in_the_light_and_in_the_dark(page):
-    unfolded(page)
+def test_text_of_drawings_stands_out_in_the_light_and_in_the_dark(unfolded):
     for scheme in ("dark", "light"):
-        page.emulate_media(color_scheme=scheme)
-        page.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
-        assert page.evaluate(PALE) == [], scheme
+        turn(unfolded, scheme)
+        assert unfolded.evaluate(PALE) == [], scheme
 
 
 def test_text_that_is_pale_is_found(visit, tmp_path):
@@ -427,8 +459,8 @@ def visit_by_touch(visit, book):
 
 
 @each_chapter
-def test_sliders_and_menus_move_by_keyboard(page):
-    unfolded(page)
+def test_sliders_and_menus_move_by_keyboard(unfolded):
+    page = unfolded
     for figure in page.locator("[data-course=explore]").all():
         for control in figure.locator(".course-controls input, .course-controls select").all():
             shown = "frames => frames.findIndex(frame => !frame.hidden)"
@@ -442,8 +474,8 @@ def test_sliders_and_menus_move_by_keyboard(page):
 
 
 @each_chapter
-def test_attention_views_move_by_keyboard(page):
-    unfolded(page)
+def test_attention_views_move_by_keyboard(unfolded):
+    page = unfolded
     for view in page.locator("[data-course=attention_view]").all():
         status = view.locator("[role=status]")
         view.locator("input[type=radio]:checked").focus()
@@ -459,6 +491,33 @@ def test_attention_views_move_by_keyboard(page):
             assert menu.evaluate("m => m.selectedIndex") != before
 
 
+@each_page
+def test_page_fits_narrow_screens(unfolded):
+    """A phone's, and after a turn of the window a tablet's."""
+    page, usual = unfolded, unfolded.viewport_size
+    try:
+        for width in (390, 768):
+            page.set_viewport_size({"width": width, "height": 844})
+            wider = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
+            assert wider <= 0, f"the page is {wider} pixels wider than a screen of {width}"
+    finally:
+        page.evaluate(FOLD)  # what is folded need not be laid out again
+        page.set_viewport_size(usual)
+
+
+RIGHT_EDGES = """selector => [...new Set([...document.querySelectorAll(selector)]
+    .filter(element => element.checkVisibility()).map(element => Math.round(element.getBoundingClientRect().right)))]"""
+READ_AS_TEXT = ".bd-article section > :is(p, .course-formula), .bd-article section > div.cell .course-quiz"
+HOLDS_CODE = ".bd-article section > div.cell > .cell_input, .course-act > div.cell > .cell_input"
+
+
+@each_chapter
+def test_text_has_one_right_edge_and_code_another(page):
+    for selector in (READ_AS_TEXT, HOLDS_CODE):
+        edges = page.evaluate(RIGHT_EDGES, selector)
+        assert max(edges) - min(edges) <= 1, (selector, edges)
+
+
 @each_chapter
 def test_there_is_an_interactive_figure(page):
     assert page.locator("[data-course=explore], [data-course=attention_view]").count() >= 1
@@ -471,11 +530,27 @@ def uncover(question):
         summary.press("Enter")
 
 
+# What an option that has the focus says, before each key that is pressed there and at the end. The other options are
+# chosen in one go, without the time that drawing takes: the script that answers is the same.
 LOOK = """option => [
-    option.querySelector('input') === document.activeElement,
-    option.querySelector('[role=status]').innerText.trim(),
+    [...option.parentElement.querySelectorAll('.course-quiz-option')].indexOf(option),
+    option.querySelector('[role=status]').textContent.trim(),
     option.dataset.verdict,
 ]"""
+KEEP_LOOKS = f"""question => {{
+    question.looks = [];
+    question.look = () => question.looks.push(({LOOK})(document.activeElement.closest('.course-quiz-option')));
+    question.addEventListener('keydown', question.look, true);
+}}"""
+LOOKS = f"""question => {{
+    question.look();
+    const others = [...question.querySelectorAll('.course-quiz-option')].slice(2);
+    return [question.looks, others.map(option => {{
+        const before = ({LOOK})(option);
+        option.querySelector('input').click();
+        return [before, ({LOOK})(option)];
+    }})];
+}}"""
 
 
 @each_chapter
@@ -485,20 +560,20 @@ def test_quizzes_answer_by_keyboard(page):
     assert len(questions) >= 6
     for question in questions:
         uncover(question)
-        options, verdicts = question.locator(".course-quiz-option").element_handles(), set()
-        many = question.locator("input").first.get_attribute("type") == "checkbox"
-        for number, option in enumerate(options):
-            if number == 0:
-                option.query_selector("input").focus()
-            else:
-                page.keyboard.press("Tab" if many else "ArrowDown")
-                assert option.evaluate(LOOK)[:2] == [True, ""]
-            page.keyboard.press("Space")
-            _, said, verdict = option.evaluate(LOOK)
-            assert said
-            verdicts.add(verdict)
+        question.evaluate(KEEP_LOOKS)
+        first = question.locator(".course-quiz-option input").first
+        first.focus()
+        page.keyboard.press("Space")
+        page.keyboard.press("Tab" if first.get_attribute("type") == "checkbox" else "ArrowDown")
+        page.keyboard.press("Space")
+        (start, one, moved, two), others = question.evaluate(LOOKS)
+        looks = [(start, one), (moved, two), *others]
+        assert [before[:2] for before, _ in looks] == [[number, ""] for number in range(len(looks))]
+        assert [after[0] for _, after in looks] == [*range(len(looks))]
+        assert all(said for _, (_, said, _) in looks)
         if not question.evaluate("q => 'guess' in q.dataset || 'many' in q.dataset"):
-            assert verdicts == {"right", "wrong"}  # a guess says what is right only when asked
+            # a guess says what is right only when asked
+            assert {verdict for _, (_, _, verdict) in looks} == {"right", "wrong"}
 
 
 @each_chapter
@@ -511,32 +586,37 @@ def test_quizzes_answer_by_mouse(page):
         assert option.locator("[role=status]").inner_text().strip()
 
 
+FOLDS = """folds => folds.map(fold => {
+    const shown = fold.querySelector(':scope > :not(summary)').checkVisibility();
+    return [fold.open, shown, fold.querySelector('summary').innerText, fold.innerText];
+})"""
+
+
+def press_each(folds):
+    """What folds show before Enter is pressed on each, and after."""
+    closed = folds.evaluate_all(FOLDS)
+    for fold in folds.element_handles():
+        fold.query_selector("summary").press("Enter")
+    return closed, folds.evaluate_all(FOLDS)
+
+
 @each_chapter
 def test_solutions_are_folded_and_open_by_keyboard(page):
-    solutions = page.query_selector_all("details:has(> summary:text-is('Solution'))")
-    assert len(solutions) >= 4
-    for solution in solutions:
-        assert not solution.evaluate("details => details.open")
-        solution.query_selector("summary").focus()
-        page.keyboard.press("Enter")
-        assert solution.evaluate("details => details.open")
-        assert "def " in solution.inner_text() or "class " in solution.inner_text()
+    closed, opened = press_each(page.locator("details:has(> summary:text-is('Solution'))"))
+    assert len(closed) >= 4
+    assert not any(is_open or shown for is_open, shown, *_ in closed)
+    assert all(is_open and shown for is_open, shown, *_ in opened)
+    assert all("def " in text or "class " in text for *_, text in opened)
 
 
 @each_chapter
 def test_answers_to_predictions_are_folded_and_open_by_keyboard(page):
-    folds = page.query_selector_all("details.course-fold-output, details:has(> summary:text-is('What you saw'))")
-    assert len(folds) >= 2
-    for fold in folds:
-        assert not fold.evaluate("fold => fold.open")
-        inside = fold.query_selector(":scope > :not(summary)")
-        assert not inside.is_visible()
-        summary = fold.query_selector("summary")
-        closed = summary.inner_text()
-        summary.focus()
-        page.keyboard.press("Enter")
-        assert inside.is_visible()
-        assert summary.inner_text() == closed.replace("Show", "Hide")
+    folds = page.locator("details.course-fold-output, details:has(> summary:text-is('What you saw'))")
+    closed, opened = press_each(folds)
+    assert len(closed) >= 2
+    assert not any(is_open or shown for is_open, shown, *_ in closed)
+    assert all(is_open and shown for is_open, shown, *_ in opened)
+    assert [words for _, _, words, _ in opened] == [words.replace("Show", "Hide") for _, _, words, _ in closed]
 
 
 @each_chapter
@@ -553,7 +633,7 @@ def test_an_exercise_leads_to_where_it_can_be_solved(book, opened, page):
         assert any(file.endswith(".whl") for file in packed.namelist())
         assert any(file.endswith(Path(notebook).name) for file in packed.namelist())
     path, _, place = how.partition("#")
-    assert BeautifulSoup((folder / path).read_text("utf-8"), "html.parser").find(id=place)
+    assert pages.soup(folder / path).find(id=place)
 
 
 @each_chapter
@@ -662,3 +742,12 @@ def test_search_finds_first_what_has_the_name(book, visit):
     missed = [title for title, subject in titles if not re.search(subject, page.evaluate(first, title)[0])]
     assert len(missed) <= 2, missed
     assert page.evaluate(first, "소프트맥스") == ["book/glossary#softmax", "Glossary"]
+    assert page.evaluate(first, "기울기") == ["book/glossary#gradient", "Glossary"], "its second name"
+    slips = {
+        "attentoin": "Attention",
+        "sofmax": "softmax",
+        "beem search": "Beam search",
+        "normalisation": "normalization",
+    }
+    for typed, meant in slips.items():
+        assert page.evaluate(first, typed) == page.evaluate(first, meant) != [], typed

@@ -15,7 +15,7 @@ KOREAN = re.compile(r"([\uac00-\ud7a3]+(?:[\s,·]+[\uac00-\ud7a3]+)*)")
 
 
 class IndexKorean(SphinxTransform):
-    """An entry of the index for each heading whose text begins with a Korean name in italics."""
+    """Entries of the index for each heading whose text begins with a Korean name, or several, in italics."""
 
     default_priority = 900
 
@@ -24,7 +24,8 @@ class IndexKorean(SphinxTransform):
             first = next((part for part in section.children if isinstance(part, nodes.paragraph)), None)
             name = first.children[0] if first is not None and first.children else None
             if isinstance(name, nodes.emphasis) and KOREAN.match(name.astext()) and section["ids"]:
-                entries = [("single", name.astext().rstrip("."), section["ids"][0], "main", None)]
+                names = name.astext().rstrip(".").split(", ")
+                entries = [("single", one, section["ids"][0], "main", None) for one in names]
                 section.insert(1, addnodes.index(entries=entries))
 
 

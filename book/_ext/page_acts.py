@@ -5,6 +5,7 @@
 * An exercise: from its heading to its solution; the heading's stars and minutes are set apart.
 * A pitfall: each section under "Pitfalls, measured".
 * The opening table, whose first row is no heading.
+* Each section of a chapter, which is laid out when it comes near or when there is time (`course.js`).
 
 The words stay as they are in the chapter; only what groups them is added, and the form is the style sheet's.
 """
@@ -32,7 +33,10 @@ class Acts(SphinxPostTransform):
         for table in self.document.findall(nodes.table):
             if table.astext().lstrip().startswith("You will build"):
                 table["classes"].append("course-opening")
+        chapter = self.env.docname.startswith("chapters/")
         for section in list(self.document.findall(nodes.section)):
+            if chapter and isinstance(section.parent, nodes.section):
+                section["classes"].append("course-later")
             if section.children:
                 for card, parts in asked(section):
                     number_outputs(parts)

@@ -44,9 +44,13 @@ def costs(env: BuildEnvironment, measured: dict) -> dict:
 
 
 def cell(value: object) -> str:
-    """The Markdown of one cell; a range of numbers stays on one line, and a number beside its unit."""
+    """The Markdown of one cell; a range of numbers stays on one line, and a number beside its unit.
+
+    A long name breaks between its words.
+    """
     together = re.sub(r"(?<=\d)–(?=\d)", "\u2060–\u2060", str(value).replace("|", "\\|"))
     together = re.sub(r"^course\b", "**course**", together)
+    together = re.sub(r"(?<=[a-z])(?=[A-Z][a-z]{7})", "<wbr>", together)  # Multihead|Attention
     return re.sub(r"(?<=\d) (?=[A-Za-z]+$)", "\u00a0", together)
 
 

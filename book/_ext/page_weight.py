@@ -3,8 +3,10 @@
 * Code spans that have the color of the code around them are left out.
 * Style sheets of figures and quizzes stand once, at the beginning; a script that stands often is written down once.
 * Scripts of the frame wait until the page is read: they do nothing before.
-* The theme asks all blocks of code whether they need a scroll bar, and the browser must lay out all that is folded to
-  say so. Here the blocks in closed folds are asked once they are open.
+* The theme asks all blocks of code whether they need a scroll bar, and the browser must lay out all that is folded or
+  far away to say so. Here the blocks in closed folds are asked once they are open, and others once they are laid out.
+* What would be one long task for the browser is several: buttons that copy come a few at a time, each part of the
+  theme's script has a turn of its own, and at each section of a chapter or of the pitfalls the reading rests.
 * Of the theme's 1,900 icons the style sheet keeps those that are used; files that no page loads are not in the book.
 """
 
@@ -20,6 +22,14 @@ PLAIN = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
 STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 ICON = re.compile(r"(?:\.fa-[\w-]+::?before,?)+\{content:[^}]*\}")
 TABS = re.compile(r"(document\.querySelectorAll\([^()]*\.join\([^()]*\)\))(\.forEach\(\w+=>\{\w+\.tabIndex=)")
+COPIED = re.compile(
+    r"codeCells\.forEach\(\(codeCell, index\) => \{(.+?insertAdjacentHTML\('afterend', [^)]*\)\)\n)  \}\)", re.DOTALL
+)
+READY = re.compile(r'("loading"!=document\.readyState\?)(\w+)\(\):')
+REST = '<script src="data:text/javascript,"></script>'
+RESTS = re.compile(
+    r'<section class="course-later" id="[^"]*">(?=\s*<h2)|<summary>\s*<h2(?:(?!</?summary>).)*</summary>', re.DOTALL
+)
 AGAIN = re.compile(r'(window\.addEventListener\("resize",(\w+)\))(,new MutationObserver\(\2\))')
 SCRIPT = re.compile(r"<script>(.+?)</script>", re.DOTALL)
 
@@ -43,6 +53,17 @@ def lighter(body: str) -> str:
     return "".join(styles) + body
 
 
+def rested(body: str) -> str:
+    """The same page, where a browser ends its task at each section: it waits for a script, of which nothing comes.
+
+    >>> rested('<section class="course-later" id="a"><h2>A</h2></section>').count("script")
+    3
+    >>> rested("<details><summary><h2>A</h2></summary>a</details><p>").partition(REST)[2]
+    'a</details><p>'
+    """
+    return RESTS.sub(lambda found: found[0] + REST, body)
+
+
 def later(script):
     """A script of the frame that runs when the page is read; what scripts in the page ask for is there at once."""
     if not script.filename or "documentation_options" in script.filename:
@@ -52,7 +73,7 @@ def later(script):
 
 def shorten(app: Sphinx, page: str, template: str, context: dict, doctree: object) -> None:
     if app.builder.name == "html":
-        context["body"] = lighter(context.get("body", ""))
+        context["body"] = rested(lighter(context.get("body", "")))
     if app.builder.name == "html" and page != "search":  # search begins with a script of its own
         context["script_files"] = list(map(later, context.get("script_files", ())))
 
@@ -70,17 +91,51 @@ def keep_icons(sheet: str, used: str) -> str:
 def without_folds(script: str) -> str:
     """The theme's script, which sets `tabIndex` where a block is wider than its place, in folds that are open alone.
 
-    >>> text = 'document.querySelectorAll(["pre"].join(",")).forEach(e=>{e.tabIndex=0});'
-    >>> folds, toggled = without_folds(text + 'window.addEventListener("resize",t),new MutationObserver(t)').split(";")
+    >>> text = 'e("loading"!=document.readyState?e():f);'
+    >>> text += 'document.querySelectorAll(["pre"].join(",")).forEach(e=>{e.tabIndex=0});'
+    >>> text += 'window.addEventListener("resize",t),new MutationObserver(t)'
+    >>> ready, folds, toggled = without_folds(text).split(";")
     >>> print(folds)
-    [...document.querySelectorAll(["pre"].join(","))].filter(e=>!e.closest("details:not([open])")).forEach(e=>{e.tabIndex=0})
+    [...document.querySelectorAll(["pre"].join(","))].filter(e=>!e.closest("details:not([open]),.course-later:not(.course-laid)")).forEach(e=>{e.tabIndex=0})
+    >>> print(ready)
+    e("loading"!=document.readyState?setTimeout(e):f)
     >>> print(toggled)
     window.addEventListener("resize",t),document.addEventListener("toggle",t,!0),new MutationObserver(t)
     """
-    script, blocks = TABS.subn(r'[...\1].filter(e=>!e.closest("details:not([open])"))\2', script)
+    hidden = "details:not([open]),.course-later:not(.course-laid)"
+    script, blocks = TABS.subn(rf'[...\1].filter(e=>!e.closest("{hidden}"))\2', script)
     script, events = AGAIN.subn(r'\1,document.addEventListener("toggle",\2,!0)\3', script)
-    if (blocks, events) != (1, 1):
+    script, parts = READY.subn(r"\1setTimeout(\2):", script)
+    if (blocks, events, parts) != (1, 1, 1):
         raise ExtensionError("expected one place in pydata-sphinx-theme.js that sets tabIndex: is it another one?")
+    return script
+
+
+def by_and_by(script: str) -> str:
+    """The script that adds a button to each block of code, twenty blocks a task.
+
+    >>> add = "codeCell.insertAdjacentHTML('afterend', button(id))"
+    >>> print(by_and_by(f"codeCells.forEach((codeCell, index) => {{\\n    {add}\\n  }})"))
+    const offer = (from) => {
+      [...codeCells].slice(from, from + 20).forEach((codeCell, nth) => {
+        const index = from + nth
+        codeCell.insertAdjacentHTML('afterend', button(id))
+      })
+      if (from + 20 < codeCells.length) setTimeout(offer, 0, from + 20)
+    }
+    offer(0)
+    """
+
+    def slices(found: re.Match) -> str:
+        return (
+            "const offer = (from) => {\n  [...codeCells].slice(from, from + 20).forEach((codeCell, nth) => {\n"
+            f"    const index = from + nth{found[1]}  }})\n"
+            "  if (from + 20 < codeCells.length) setTimeout(offer, 0, from + 20)\n}\noffer(0)"
+        )
+
+    script, times = COPIED.subn(slices, script)
+    if times != 1:
+        raise ExtensionError("expected one place in copybutton.js that adds buttons: is it another one?")
     return script
 
 
@@ -93,6 +148,8 @@ def leave_out(app: Sphinx, problem: Exception | None) -> None:
         used = (path.read_text(encoding="utf-8") for path in [*out.rglob("*.html"), *static.rglob("*.js")])
         script = static / "scripts" / "pydata-sphinx-theme.js"
         script.write_text(without_folds(script.read_text(encoding="utf-8")), encoding="utf-8")
+        if (buttons := static / "copybutton.js").exists():
+            buttons.write_text(by_and_by(buttons.read_text(encoding="utf-8")), encoding="utf-8")
         sheet.write_text(keep_icons(sheet.read_text(encoding="utf-8"), "".join(used)), encoding="utf-8")
 
 

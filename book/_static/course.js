@@ -31,8 +31,18 @@ function forgetInherited(words) {
 }
 
 // A chapter, an exercise, or an aside is found by its name, without number, stars, and minutes, before any page in which
-// the words merely occur.
+// the words merely occur. Where nothing is found, a word is taken for one of the titles that is a slip of a key away.
 const nameOf = (title) => title.replace(/^(\d\d · |Exercise: |Aside: )/, "").replace(/ · [★☆].*$/, "").replaceAll("’", "'");
+
+// One letter more, less, or another, or two of them in the wrong order.
+function typo(one, other) {
+  const shorter = Math.min(one.length, other.length);
+  let start = 0, end = 0;
+  while (start < shorter && one[start] === other[start]) start++;
+  while (end < shorter - start && one.at(-1 - end) === other.at(-1 - end)) end++;
+  const [left, right] = [one, other].map((word) => word.slice(start, word.length - end));
+  return Math.max(left.length, right.length) <= 1 || (left.length === 2 && right === left[1] + left[0]);
+}
 
 function findByName(titles) {
   for (const [title, places] of Object.entries(titles)) {
@@ -41,7 +51,14 @@ function findByName(titles) {
   }
   let asked = "";
   const search = Search._performSearch;
-  Search._performSearch = (query, ...rest) => search((asked = query.trim()), ...rest);
+  const words = new Set(Object.keys(titles).flatMap((title) => title.toLowerCase().match(/\p{L}{4,}/gu) ?? []));
+  const meant = (word) => (words.has(word) || word.length < 4 ? word : [...words].find((one) => typo(word, one)) ?? word);
+  Search._performSearch = (query, ...rest) => {
+    const found = search((asked = query.trim()), ...rest);
+    const mended = asked.toLowerCase().split(/\s+/).map(meant).join(" ");
+    if (found.length || mended === asked.toLowerCase()) return found;
+    return search(...Search._parseQuery((asked = mended)));
+  };
   Scorer.score = (found) => {
     const [page, heading] = found[1].split(" > ");
     if (heading && !found[2]) found[1] = page; // not "05 · Masks > Masks"
@@ -55,6 +72,8 @@ document.addEventListener("DOMContentLoaded", () => {
     [Search._index.terms, Search._index.titleterms].forEach(forgetInherited);
     findByName(Search._index.alltitles);
   }
+  if (document.readyState !== "complete") addEventListener("load", layOut);
+  else layOut();
   for (const place of document.querySelectorAll("[data-course-filter]")) filter(place);
   for (const place of document.querySelectorAll("[data-course-missed]")) listMissed(place);
   for (const place of document.querySelectorAll("[data-course-progress]")) showProgress(place);
@@ -65,16 +84,27 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const place of document.querySelectorAll("[data-course-translator]")) offerTranslator(place);
 });
 
-window.addEventListener("load", () => {
-  const reachable = () => {
-    for (const formula of document.querySelectorAll(".course-formula")) {
-      if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
-      else formula.removeAttribute("tabindex");
-    }
+// A page is laid out a section a frame, so that none takes long: what is far from the screen waits for its turn. Blocks
+// and formulas that may be wider than their place are asked when all have had theirs.
+function layOut() {
+  const waiting = [...document.querySelectorAll(".course-later")];
+  const next = () => {
+    waiting.shift()?.classList.add("course-laid");
+    if (waiting.length) return requestAnimationFrame(() => setTimeout(next));
+    document.documentElement.dataset.courseLaid = "";
+    document.dispatchEvent(new Event("toggle")); // the theme's script listens
+    reachable();
+    addEventListener("resize", reachable);
   };
-  reachable();
-  window.addEventListener("resize", reachable);
-});
+  next();
+}
+
+function reachable() {
+  for (const formula of document.querySelectorAll(".course-formula")) {
+    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+    else formula.removeAttribute("tabindex");
+  }
+}
 
 // A choice with these options, under these words.
 function menu(words, options) {
@@ -90,7 +120,8 @@ function filter(place) {
   const groups = [...place.closest("section").querySelectorAll(":scope > section")];
   const rowsOf = (group) => [...group.querySelectorAll(":scope > section, :scope > details > section")];
   const rows = groups.flatMap(rowsOf);
-  const text = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
+  const text = new Map(); // of the rows that were looked into
+  const has = (row, word) => (text.get(row) ?? text.set(row, row.textContent.toLowerCase()).get(row)).includes(word);
   const label = Object.assign(document.createElement("label"), { textContent: "Filter by words " });
   const input = Object.assign(document.createElement("input"), { type: "search", autocomplete: "off" });
   const titles = groups.map((group) => [group.id, group.querySelector("h2").firstChild.textContent]);
@@ -105,7 +136,7 @@ function filter(place) {
     let left = 0;
     for (const group of groups) {
       const fitting = (row) => (!chapter.value || group.id === chapter.value)
-        && (!kind.value || row.classList.contains(kind.value)) && words.every((word) => text.get(row).includes(word));
+        && (!kind.value || row.classList.contains(kind.value)) && words.every((word) => has(row, word));
       const found = rowsOf(group).filter((row) => !(row.hidden = !fitting(row))).length;
       left += found;
       group.hidden = !found;
