@@ -151,13 +151,7 @@ def names_read() -> Iterator[None]:
 
 
 def _names() -> list[list]:
-    return [[owner, vars(owner).copy(), _addresses(owner)] for owner in _NAMESPACES]
-
-
-def _addresses(owner: Any) -> bytes:
-    """Where all that its names stand for lies: thousands are compared at once, and no code of theirs is run."""
-    values = tuple(vars(owner).values())
-    return string_at(id(values) + tuple.__basicsize__, len(values) * tuple.__itemsize__)
+    return [[owner, vars(owner).copy()] for owner in _NAMESPACES]
 
 
 @contextlib.contextmanager
@@ -193,16 +187,16 @@ def state_restored() -> Iterator[None]:
 
 def _put_names_back(kept: list) -> None:
     """Undo what code has patched. A module's new names stay: libraries load parts of themselves when first used."""
-    owner, before, addresses = kept
+    owner, before = kept
     now = vars(owner)
-    if _addresses(owner) == addresses:
+    if len(now) == len(before) and all(map(operator.is_, now.values(), before.values())):
         return
     for name, value in before.items():
         if now.get(name) is not value:
             setattr(owner, name, value)
     for name in [name for name in now if isinstance(owner, type) and name not in before]:
         delattr(owner, name)  # it hid what the class above has
-    kept[1:] = now.copy(), _addresses(owner)
+    kept[1] = now.copy()
 
 
 def modules_now() -> tuple[int, str]:
