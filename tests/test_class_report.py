@@ -92,7 +92,7 @@ def found(tmp_path_factory, outside, server):
     (folder / "=1+1").mkdir()
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     output = tmp_path_factory.mktemp("output")
-    assert main(["report", str(folder), "--output", str(output), "--seconds", "40", "--jobs", "2"]) == 0
+    assert main(["report", str(folder), "--output", str(output), "--seconds", "25", "--jobs", "2"]) == 0
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     rows = csv.DictReader((output / "table.csv").read_text(encoding="utf-8-sig").splitlines())
     return {(row["student"], row["exercise"]): row for row in rows}, (output / "index.html").read_text()
@@ -112,7 +112,7 @@ def test_a_normal_notebook(found):
 @pytest.mark.parametrize(
     ("student", "words"),
     [
-        ("loop", "stopped after 40 seconds"),
+        ("loop", "stopped after 25 seconds"),
         ("forks", "stopped at more than 64 processes"),
         ("crash", "ended with SIGSEGV"),
     ],
@@ -304,12 +304,12 @@ def test_what_a_notebook_writes_is_bounded(tmp_path, monkeypatch):
 
 
 def test_an_answer_that_cannot_be_stopped_leaves_time_for_the_others(tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "SILENT", 20.0)
+    monkeypatch.setattr(report, "SILENT", 15.0)
     hangs = "def f(n):\n    return sum(range(10**13))"
     right = RIGHT.partition("\n\n")[0].replace("def", "import torch\ndef")
     answers = [("masks.causal", hangs), ("masks.causal", right)]
     found = report._verdicts(answers, tmp_path, Limits())
-    assert (found[0], found[1].get("passed")) == ({"error": "stopped after 20 seconds"}, True)
+    assert (found[0], found[1].get("passed")) == ({"error": "stopped after 15 seconds"}, True)
     assert report._verdicts(answers, tmp_path, Limits(0)) == [{"error": "no time was left to judge it"}] * 2
 
 

@@ -124,7 +124,7 @@ def newest_step(folder):
     return max((int(path.stem.split("-")[1]) for path in CheckpointFolder(folder).paths()), default=0)
 
 
-def test_killed_by_the_system_twenty_times_and_continued_ends_the_same(tmp_path):
+def test_killed_by_the_system_ten_times_and_continued_ends_the_same(tmp_path):
     steps = 400
     whole = make_trainer(steps=steps, checkpoint_every=1)
     whole.run()
@@ -132,7 +132,7 @@ def test_killed_by_the_system_twenty_times_and_continued_ends_the_same(tmp_path)
     context.set_forkserver_preload(["course_lib.training.trainer"])  # PyTorch is loaded once
     rng = random.Random(1)
     reached = []
-    for number in range(20):
+    for number in range(10):
         process = context.Process(target=train_in, args=(tmp_path, steps))
         process.start()
         while number % 2 and newest_step(tmp_path) <= max(reached) and process.is_alive():
@@ -143,7 +143,7 @@ def test_killed_by_the_system_twenty_times_and_continued_ends_the_same(tmp_path)
         assert process.exitcode == -signal.SIGKILL
         reached.append(newest_step(tmp_path))
     assert reached == sorted(reached)
-    assert len(set(reached) - {0}) >= 10
+    assert len(set(reached) - {0}) >= 5
     assert reached[-1] < steps
     trainer = make_trainer(tmp_path, steps=steps, checkpoint_every=1)
     trainer.run()
