@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from course_practice.engine.answers import canonical, difference_in, run, same_outcome
+from course_practice.engine.answers import SEED, canonical, difference_in, run, same_outcome
 from course_practice.engine.changes import Change
 from course_practice.engine.clock import Limit, alarm_ready
 from course_practice.engine.compare import (
@@ -98,7 +98,7 @@ class Trial:
         known = () if alone else self._with_answers()
         repair = None
         if not (outcome.error is not None and is_out_of_memory(outcome.error)):  # each variant would want as much
-            repair = self._repair(list(self.differences), line and line[0], seed=1 if random else None, known=known)
+            repair = self._repair(list(self.differences), line and line[0], seed=1 if random else SEED, known=known)
         if repair is not None and repair.beside is not None:
             found = Difference(repair.beside.name, f"Two things. {without_praise(repair.beside.message)}")
         if repair is not None:

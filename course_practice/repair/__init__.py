@@ -42,6 +42,7 @@ from pathlib import Path
 from typing import Any
 
 import course_lib
+from course_practice.engine.answers import SEED
 from course_practice.engine.clock import Limit
 from course_practice.engine.model import Case, Exercise, Mistake
 from course_practice.repair.code import Part, code_of
@@ -133,7 +134,7 @@ def nearest_repair(
     expected: list[Any],
     wrong: list[int],
     error_line: int | None = None,
-    seed: int | None = None,
+    seed: int = SEED,
     keeps_inputs: bool = False,
     line: int | None = None,
     budget: Budget | None = None,

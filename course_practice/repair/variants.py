@@ -46,7 +46,7 @@ class Variants:
     expected: list[Any]
     budget: Budget
     time: Limit  # the last one
-    seed: int | None = None  # where the answer depends on random numbers, that of a repair must not
+    seed: int = answers.SEED  # another where the answer depends on random numbers, that of a repair must not
     keeps_inputs: bool = False  # the answers are right, but an input changes
     limit: float = 1.0  # seconds of the processor for one variant, for what goes round in no loop
     rounds: float = math.inf  # of the loops of one variant
