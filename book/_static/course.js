@@ -92,8 +92,10 @@ function layOut() {
     waiting.shift()?.classList.add("course-laid");
     if (waiting.length) return requestAnimationFrame(() => setTimeout(next));
     document.documentElement.dataset.courseLaid = "";
-    document.dispatchEvent(new Event("toggle")); // the theme's script listens
-    reachable();
+    document.fonts.ready.then(() => { // letters that arrive late may make a block wider than its place
+      document.dispatchEvent(new Event("toggle")); // the theme's script listens
+      reachable();
+    });
     addEventListener("resize", reachable);
   };
   next();
