@@ -249,7 +249,6 @@ def looks():
 @each_page
 def test_page_has_no_barrier(unfolded, looks):
     """axe-core finds nothing serious or critical, with everything unfolded. In the dark only the colors are others."""
-    unfolded.evaluate("document.dispatchEvent(new Event('toggle'))")  # as when one more is unfolded
     unfolded.wait_for_function(REACHABLE, polling=500)
     moving = unfolded.evaluate("document.getAnimations().length")
     assert moving == 0, "moves, although the reader asked for less motion"

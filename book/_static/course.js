@@ -92,10 +92,12 @@ function layOut() {
     waiting.shift()?.classList.add("course-laid");
     if (waiting.length) return requestAnimationFrame(() => setTimeout(next));
     document.documentElement.dataset.courseLaid = "";
-    document.fonts.ready.then(() => { // letters that arrive late may make a block wider than its place
+    const ask = () => {
       document.dispatchEvent(new Event("toggle")); // the theme's script listens
       reachable();
-    });
+    };
+    ask();
+    document.fonts.addEventListener("loadingdone", ask); // letters that arrive late may make a block wider than its place
     addEventListener("resize", reachable);
   };
   next();
