@@ -19,7 +19,7 @@ def test_there_are_chapters():
 
 def test_table_of_contents_names_every_chapter_in_its_order():
     toc = (ROOT / "_toc.yml").read_text(encoding="utf-8")
-    assert re.findall(r"\bchapters/(\w+)", toc) == [path.stem for path in chapters()]
+    assert re.findall(r"\bchapters/(\w+)", toc) == [path.stem for path in chapters()], "list it in _toc.yml"
 
 
 @pytest.mark.parametrize(
@@ -86,4 +86,4 @@ def test_exercises_stand_in_their_chapters():
 
 
 def test_measured_costs_are_of_chapters_that_exist():
-    assert set(measured()) == {path.stem for path in chapters()}
+    assert set(measured()) == {path.stem for path in chapters()}, "make notebooks stores the cost of a new chapter"

@@ -41,12 +41,14 @@ def test_a_row_leads_to_places_that_exist(row):
 def test_rows_are_in_the_order_of_the_chapters():
     numbers = [row["at"][:2] for row in ROWS]
     assert numbers == sorted(numbers)
-    assert set(numbers) == {path.name[:2] for path in chapters()}
+    assert set(numbers) == {path.name[:2] for path in chapters()}, "give each chapter rows in book/systems.yml"
     assert len({row["what"] for row in ROWS}) == len(ROWS)
 
 
 def test_every_exercise_has_its_line():
-    assert sorted(name for row in ROWS for name in row["exercises"]) == sorted(registry())
+    rows = [name for row in ROWS for name in row["exercises"]]
+    assert set(registry()) ^ set(rows) == set(), "every exercise of the registry stands in a row of book/systems.yml"
+    assert len(rows) == len(registry()), "an exercise stands in one row only"
 
 
 def test_every_definition_that_a_chapter_shows_has_its_line():
@@ -59,7 +61,7 @@ def test_every_definition_that_a_chapter_shows_has_its_line():
         for name in definitions(cell.source)
         if not name.startswith("_")
     }
-    assert shown - {name for row in ROWS for name in row["code"]} == set()
+    assert shown - {name for row in ROWS for name in row["code"]} == set(), "add them to rows of book/systems.yml"
 
 
 def test_a_line_of_the_page():

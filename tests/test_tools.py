@@ -226,6 +226,9 @@ def test_definitions_are_copied_from_the_library(tmp_path, module):
     assert [cell.source for cell in read(path).cells] == [code.strip(), "def my_hide(x): ..."]
     assert definitions.same_as_library(path, library) == []
     assert sync.synchronize(path, library) == []
+    for laid_out, there in (("def hide(\n    x,\n)", []), ("def hide(\n    x, y,\n)", ["hide"])):
+        path.write_text(text_of(notebook(f"%% code hide\n{code.strip().replace('def hide(x)', laid_out)}\n")), "utf-8")
+        assert sync.synchronize(path, library) == there, "a layout of its own is no difference"
 
 
 @pytest.fixture

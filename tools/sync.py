@@ -1,6 +1,7 @@
 """Copy the library's definitions into the chapters' definition cells: `python -m tools.sync`. Never the other way.
 
-The code is the same, laid out for the width of a page; docstrings and comments stay as they are.
+The code is the same, laid out for the width of a page; docstrings and comments stay as they are. A cell that differs
+from the library by its layout alone stays as it is.
 """
 
 import subprocess
@@ -24,7 +25,7 @@ def synchronize(path: Path, library: Path = LIBRARY) -> list[str]:
         text = module.read_text(encoding="utf-8")
         known = definitions(text)
         source = narrow("\n\n\n".join(source_of(text, known[name]) for name in definitions(cell.source)))
-        if source != cell.source:
+        if source != cell.source and _bare(source) != _bare(cell.source):
             cell.source = source
             changed.append(cell.id)
     if changed:
@@ -32,9 +33,14 @@ def synchronize(path: Path, library: Path = LIBRARY) -> list[str]:
     return changed
 
 
-def narrow(source: str) -> str:
+def _bare(source: str) -> str:
+    """Without the commas that only keep one parameter on each line."""
+    return narrow(source, "--config=format.skip-magic-trailing-comma=true")
+
+
+def narrow(source: str, *options: str) -> str:
     """The same code in lines as short as a page's."""
-    command = [sys.executable, "-m", "ruff", "format", "--quiet", f"--line-length={COLUMNS}", "-"]
+    command = [sys.executable, "-m", "ruff", "format", "--quiet", f"--line-length={COLUMNS}", *options, "-"]
     done = subprocess.run(command, input=source, text=True, encoding="utf-8", stdout=subprocess.PIPE, check=True)
     return done.stdout.rstrip("\n")
 

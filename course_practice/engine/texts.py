@@ -23,7 +23,8 @@ A mistake is its name, a diff of the solution, and what to tell whoever wrote it
 solution. Where a mistake can be made in several of them, a line `@ with_two_loops` begins its next diff. A block that
 begins with `def` or `class` is a whole answer. `### ≈ name` says that it is valid elsewhere, by another convention. In
 a bug hunt, `## Bugs` lists the bugs in the same form, each with a question: the starter has all of them (their first
-diffs), and what is said of every selection of them is put together from these.
+diffs), and what is said of every selection of them is put together from these. The diagnosis `left-axis-and-scale`
+names the bugs that are still there.
 """
 
 import itertools
@@ -48,6 +49,7 @@ _COUNTS = ("None", "One", "Two", "Three", "Four", "Five")
 
 def with_text(exercise: Exercise, path: Path, scope: str) -> Exercise:
     """The exercise of a `.py` file with what the Markdown file beside it says; `scope` is the module's name."""
+    where = f"{path.parent.name}/{path.name}"
     sections = _sections(path.read_text(encoding="utf-8"))
     title, begin = sections.pop(0)
     stars, _, task = begin.partition("\n")
@@ -56,20 +58,20 @@ def with_text(exercise: Exercise, path: Path, scope: str) -> Exercise:
     unknown = set(parts) - {"Hints", "Bugs", "Mistakes"}
     if minutes is None or unknown:
         wrong = f"the sections {sorted(unknown)}" if unknown else repr(stars)
-        raise ValueError(f"{path.name}: expected '★★☆ · 10 min', Hints, Bugs and Mistakes, got {wrong}: correct it")
+        raise ValueError(f"{where}: expected '★★☆ · 10 min', Hints, Bugs and Mistakes, got {wrong}: correct it")
     hints = tuple(map(_joined, re.split(r"^\d\. ", parts.get("Hints", ""), flags=re.MULTILINE)[1:]))
     try:
         shown: dict[Callable, Shown] = defaultdict(dict)
         bugs = [_forms(exercise, text, scope, shown) for text in _entries(parts.get("Bugs", ""))]
         read = [_forms(exercise, text, scope, shown) for text in _entries(parts.get("Mistakes", ""))]
     except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from error
+        raise ValueError(f"{where}: {error}") from error
     names = [mistake.name for mistake in (*(forms[0] for forms in read), *exercise.mistakes)]
     wrong = len(hints) != 3 and f"three hints, got {len(hints)}"
     wrong = wrong or (len(names) > MOST and f"at most {MOST} mistakes, got {len(names)}")
     wrong = wrong or (len(set(names)) < len(names) and f"every mistake once, got {sorted(names)}")
     if wrong:
-        raise ValueError(f"{path.name}: expected {wrong}: change the file")
+        raise ValueError(f"{where}: expected {wrong}: change the file")
     starter = exercise.starter or (_all_at_once(bugs)[0].function if bugs else None)
     return replace(
         exercise,
