@@ -67,8 +67,8 @@ models: $(READY)  ## train the stored models anew and compare what they reach
 colab: $(READY)  ## run chapters as Colab does: alone in a folder, package installed (VERSIONS=oldest|newest)
 	@$(RUN) -m tools.colab --versions $(VERSIONS) $(NOTEBOOKS)
 
-address: $(READY)  ## write the public address everywhere: make address URL=https://github.com/you/fork (or none)
-	@$(RUN) -m tools.address $(if $(URL),'$(URL)')
+address: $(if $(URL),$(READY))  ## write the public address everywhere: make address URL=https://github.com/you/fork (or none)
+	@$(if $(URL),$(RUN) -m tools.address '$(URL)' && touch $(READY),$(PYTHON) -m tools.address)
 
 pins: $(READY)  ## write constraints.txt from what is installed (after a change of requirements.txt)
 	@$(RUN) -m tools.pins

@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 COMMANDS = {
     "train": "train a translator, and say how good it is",
@@ -14,13 +14,11 @@ COMMANDS = {
     "score": "score translations, or a translator on its held-out sentences",
     "export": "write a translator as files that other programs load",
 }
-
-
-def usage() -> str:
-    """What there is to choose from."""
-    lines = [f"  {name:<11}{words}" for name, words in COMMANDS.items()]
-    head = ["usage: python -m course_lib COMMAND [OPTION …]", "", "commands"]
-    return "\n".join([*head, *lines, "", "python -m course_lib COMMAND --help explains a command's options."])
+USAGE = "\n".join(
+    ["usage: python -m course_lib COMMAND [OPTION …]", "", "commands"]
+    + [f"  {name:<11}{words}" for name, words in COMMANDS.items()]
+    + ["", "python -m course_lib COMMAND --help explains a command's options."]
+)
 
 
 def ready_streams() -> None:
@@ -37,8 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ready_streams()
     command, *rest = [*(sys.argv[1:] if arguments is None else arguments), ""]
     if command in ("-h", "--help"):
-        print(usage())
-        return 0
+        with suppress(OSError):
+            print(USAGE, flush=True)
+            return 0
+        options = importlib.import_module("course_lib.translation.commands.options")
+        return options.run_command("python -m course_lib", lambda: print(USAGE))  # again, to say what is wrong
     if command not in COMMANDS:
         wanted, got = ", ".join(COMMANDS), repr(command) if command else "none"
         print(f"python -m course_lib: expected a command ({wanted}), got {got}; --help explains them", file=sys.stderr)

@@ -67,7 +67,10 @@ def pad(sequences: Sequence[Sequence[int]], pad_id: int = PAD) -> Int[Tensor, "b
     """
     longest = max(map(len, sequences), default=0)
     filled = [[*sequence, *[pad_id] * (longest - len(sequence))] for sequence in sequences]
-    return torch.tensor(filled, dtype=torch.long).view(len(sequences), longest)
+    ids = torch.tensor(filled)
+    if ids.numel() and not torch.can_cast(ids.dtype, torch.long):
+        raise ValueError(f"expected whole numbers, got {ids.dtype}: encode first")
+    return ids.long().view(len(sequences), longest)
 
 
 def make_batch(pairs: Sequence[IdPair], rows: Sequence[int] | None = None) -> Batch:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from course_lib.__main__ import ready_streams
 from course_lib.files import written_whole
-from course_lib.translation.commands.options import check_writable, number, path, run_command, whole
+from course_lib.translation.commands.options import Parser, check_writable, number, path, run_command, whole
 from course_lib.translation.report import CONTROLS
 from course_practice.report import Limits, judged, students
 from course_practice.report.confined import STOPPED, has_namespaces
@@ -34,9 +34,9 @@ HELD = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the report; 0 when all went well."""
-    parser, default = argparse.ArgumentParser(PROG, description="Practice, for teachers."), Limits()
+    parser, default = Parser(PROG, "Practice, for teachers.", epilog=""), Limits()
     p = parser.add_subparsers(dest="command", required=True).add_parser(
-        "report", help="what a class has solved", description=DESCRIPTION, formatter_class=argparse.RawTextHelpFormatter
+        "report", help="what a class has solved", description=DESCRIPTION, epilog=""
     )
     p.add_argument("folder", type=path, metavar="FOLDER")
     p.add_argument("--output", type=path, default=Path("report"), help="a folder for the report (%(default)s)")

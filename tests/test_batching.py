@@ -1,5 +1,6 @@
 """Batches: nothing lost, nothing twice, shift and padding by definition, an order that can be continued anywhere."""
 
+import inspect
 from collections import Counter
 from itertools import pairwise
 
@@ -54,6 +55,14 @@ def test_a_label_has_its_end_and_an_input_its_beginning():
     assert pad([[]]).shape == (1, 0)
     assert pad([]).shape == (0, 0)
     assert pad([[5], []], pad_id=9).tolist() == [[5], [9]]
+
+
+@pytest.mark.parametrize("number", [1.5, 1.0, 1j])
+def test_ids_are_whole_numbers(number):
+    """A fraction would lose what stands behind its point, without a word."""
+    for ids in ({"sequences": [[5], [number]]}, {"sequences": [[5], []], "pad_id": number}):
+        with pytest.raises(ValueError, match=r"expected whole numbers, got torch\.(float32|complex64): encode first"):
+            inspect.unwrap(pad)(**ids)  # the shape checks of the tests would object first
 
 
 def test_a_batch_moves_to_a_device():

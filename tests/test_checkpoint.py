@@ -115,6 +115,8 @@ def test_average_of_weights():
     mean = average_weights([model.state_dict() for model in models])
     assert mean["weight"].tolist() == [1.5] * 3
     assert mean["num_batches_tracked"] == 3
+    turns = [{"w": torch.full((2,), value, dtype=torch.complex64)} for value in (1 + 2j, 3 - 1j)]
+    assert average_weights(turns)["w"].tolist() == [2 + 0.5j] * 2
     models[0].load_state_dict(mean)
     with pytest.raises(ValueError, match="expected at least one state_dict, got none"):
         average_weights([])

@@ -62,7 +62,7 @@ def test_no_more_threads_than_processors_that_may_be_used(allowed, threads, monk
 
 def test_a_wrong_option_takes_one_line(capsys):
     with pytest.raises(SystemExit) as left:
-        Parser("train", "Train.").parse_args(["--nonsense"])
+        Parser("python -m course_lib train", "Train.").parse_args(["--nonsense"])
     assert left.value.code == 2
     assert capsys.readouterr().err == (
         "python -m course_lib train: unrecognized arguments: --nonsense; --help explains the options\n"
@@ -250,6 +250,15 @@ def test_closed_streams_are_empty_ones(tmp_path):
         assert done.stdout.startswith(b"usage: ") == (words in ("--help <&-", "--help 2>&-"))
     assert json.loads((tmp_path / "figures.json").read_text())["bleu"]["score"] == pytest.approx(100)
     assert (tmp_path / "text").read_text() == "a b c d\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
+@pytest.mark.parametrize("command", ["course_lib --help", "course_lib score --help", "course_practice report --help"])
+def test_help_that_cannot_be_written_is_told_in_one_line(command):
+    shell = ["sh", "-c", f"{shlex.quote(sys.executable)} -m {command} >/dev/full"]
+    done = subprocess.run(shell, capture_output=True, text=True)
+    words = "expected to read and write files, got 'No space left on device': check the disk"
+    assert (done.returncode, done.stderr) == (1, f"python -m {command.removesuffix(' --help')}: {words}\n")
 
 
 def test_ctrl_c_during_the_imports_shows_no_page_of_them(interruptible, monkeypatch):

@@ -3,9 +3,13 @@
 import builtins
 import copy
 import gc
+import inspect
+import itertools
 import json
 import os
+import pathlib
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -23,7 +27,7 @@ from test_exercise_engine import double, endless, exercise, judge
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_practice.engine import check_exercise, clock, plain, progress
+from course_practice.engine import answers, check_exercise, checking, clock, plain, progress, state, trial
 from course_practice.engine.clock import Limit, OutOfTime, in_time
 from course_practice.engine.sandbox import run_safely
 from course_practice.exercises import check
@@ -146,6 +150,13 @@ def test_a_busy_machine_makes_no_answer_too_slow(monkeypatch):
     assert judge(answer, time_limit=1.5).passed
 
 
+def test_a_clock_that_is_set_right_changes_no_limit(monkeypatch):
+    jumps, now = itertools.cycle([86_400, -86_400]), time.time
+    monkeypatch.setattr(time, "time", lambda: now() + next(jumps))
+    assert judge(double, time_limit=5.0).passed
+    assert judge(endless, time_limit=0.2).diagnosis == "too-slow"
+
+
 def test_no_limit_strikes_where_its_call_has_just_ended():
     """It is still in force for a moment. An exception there would leave it in force for all that follows."""
     of_in_time = in_time(Limit(10.0), lambda: sys._getframe(1))
@@ -221,6 +232,8 @@ def _reads():
         "trace": sys.gettrace(),
         "profile": sys.getprofile(),
         "warnings": list(warnings.filters),
+        "print options": (str(torch._tensor_str.PRINT_OPTS), np.get_printoptions()),
+        "path": list(sys.path),
         "folder": os.getcwd(),
         "interrupt": signal.getsignal(signal.SIGINT),
         "alarm": signal.getsignal(getattr(signal, "SIGALRM", signal.SIGINT)),
@@ -238,6 +251,9 @@ PATCHED = [
     *[(copy, "deepcopy"), (json, "dump"), (json, "dumps"), (time, "monotonic"), (os, "getpid"), (os, "environ")],
     *[(sys, "modules"), (sys, "stdout"), (signal, "signal"), (threading, "Thread"), (warnings, "filters")],
     *[(torch, "allclose"), (torch, "tensor"), (torch.Tensor, "double"), (torch.nn.Module, "__call__")],
+    *[(pathlib.Path, "read_text"), (pathlib.Path, "exists"), (re, "search"), (re, "compile"), (inspect, "unwrap")],
+    *[(answers, "difference"), (checking, "difference_in"), (clock, "monotonic"), (progress, "record")],
+    *[(plain, "plain"), (trial, "run"), (state, "alone")],
 ]
 
 
@@ -263,6 +279,9 @@ LEAVES = {
     "trace": lambda: sys.settrace(lambda *args: 1 / 0),
     "profile": lambda: sys.setprofile(lambda *args: 1 / 0),
     "warnings": lambda: warnings.simplefilter("error"),
+    "print options": lambda: (torch.set_printoptions(precision=1), np.set_printoptions(suppress=True)),
+    "path": lambda: sys.path.insert(0, "nowhere"),
+    "another path": lambda: setattr(sys, "path", ["nowhere"]),
     "folder": lambda: os.chdir("/"),
     "interrupt": lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     "environment": os.environ.clear,
@@ -292,6 +311,32 @@ def test_nothing_stays_behind(leaves):
     assert not result.passed
     assert {name: after[name] == before[name] for name in after} == dict.fromkeys(after, True)
     assert judge(lambda x: x + x).passed
+
+
+def test_checks_in_threads_that_overlap_leave_nothing_behind():
+    """The second would take what the first has set for the notebook's own, and put it back."""
+    began, ended, results = threading.Event(), threading.Event(), []
+
+    def first(x):
+        began.set()
+        ended.wait(0.1)
+        return 2 * x
+
+    def second(x):
+        ended.wait(0.1)
+        return x + x
+
+    def judged(answer):
+        results.append(judge(answer).passed)
+        ended.set()
+
+    before = _reads()
+    threads = [threading.Thread(target=judged, args=(answer,)) for answer in (first, second)]
+    threads[0].start(), began.wait(60), threads[1].start()
+    for thread in threads:
+        thread.join()
+    assert results == [True, True]
+    assert _reads() == before
 
 
 @UNIX
@@ -403,11 +448,17 @@ class LoopingError(Exception):
             pass
 
 
+class RaisingExit(SystemExit):
+    """It answers no question about itself, not even what it is."""
+
+    code = args = name = __class__ = property(lambda self: 1 / 0)
+
+
 class RaisingRuntimeError(RuntimeError):
     """It has no words."""
 
     def __str__(self):
-        raise SystemExit
+        raise RaisingExit
 
 
 def _fails(error):
@@ -430,6 +481,7 @@ STRANGE = {
     "loops when compared": lambda x: LoopsWhenCompared(),
     "looping error": lambda x: _fails(LoopingError()),
     "raising error": lambda x: _fails(RaisingRuntimeError()),
+    "raising exit": lambda x: _fails(RaisingExit()),
     "error made of what loops": lambda x: _fails(RuntimeError(LoopsWhenShown())),
     "everything": lambda x: torch.ones(1).expand(10**11),
 }

@@ -49,6 +49,13 @@ def test_no_room_is_over_its_budget():
     assert library.over_budget(ROOT) == []
 
 
+def test_no_duration_is_measured_by_the_clock_on_the_wall():
+    """It is set right now and then; `perf_counter` and `monotonic` never jump."""
+    jumps = re.compile(r"\btime\.time\(|^from time import .*\btime\b|\bdatetime\.(?:now|utcnow)\(", re.MULTILINE)
+    files = [*MODULES, *EXPERIMENTS, *BENCHMARKS, *ROOT.glob("tools/**/*.py"), *ROOT.glob("book/**/*.py")]
+    assert [path for path in files if jumps.search(path.read_text(encoding="utf-8"))] == []
+
+
 @pytest.mark.parametrize("path", [path for path in MODULES if path not in BANKS], ids=module_name)
 def test_public_definitions_are_documented(path):
     """A chapter's own module shows an example for each of them."""

@@ -11,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-from tools import pins
+from tools import address, pins
 from tools.colab import oldest
 from tools.environment import ROOT
 
@@ -139,6 +139,25 @@ def test_a_package_whose_installation_was_broken_off_is_installed_again(tmp_path
     command = ["make", ".venv/.ready", f"PYTHON={sys.executable}"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     assert [path.name for path in packages.iterdir()] == ["whole-1.dist-info"]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+def test_the_address_asks_for_no_packages(tmp_path):
+    """Not when it is shown, and not after it was changed, though pyproject.toml has changed with it."""
+    nowhere = tmp_path / "environment"
+    command = ["make", "address", f"VENV={nowhere}", f"PYTHON={sys.executable} -S"]  # -S: Python's own modules alone
+    shown = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert shown.stdout == f"{address.address() or 'none'}\n"
+    assert not nowhere.exists()
+    for name in ("Makefile", "requirements.txt", "constraints.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    python = nowhere / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\ntouch pyproject.toml\n")  # as the change of the address does
+    python.chmod(0o755)
+    (nowhere / ".ready").touch()
+    subprocess.run([*command, "URL=https://github.com/you/fork"], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(["make", "-q", f"{nowhere}/.ready", f"VENV={nowhere}"], cwd=tmp_path, check=True)
 
 
 def test_the_readme_names_the_torch_that_is_pinned():

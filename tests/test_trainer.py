@@ -286,6 +286,15 @@ def test_time_budget_is_kept(monkeypatch):
     assert (state.step, state.seconds) == (8, 0.5)
 
 
+def test_a_clock_that_is_set_right_changes_no_time_budget(monkeypatch):
+    jumps, now = itertools.cycle([86_400, -86_400]), time.time
+    monkeypatch.setattr(time, "time", lambda: now() + next(jumps))
+    state = make_trainer(steps=None, seconds=0.2, evaluate_every=10).run()
+    seconds = [point["seconds"] for point in state.curve]
+    assert 0.2 <= state.seconds < 60  # a busy machine
+    assert seconds == sorted(seconds)
+
+
 def test_empty_corpus_is_refused():
     trainer = make_trainer()
     trainer.epochs = lambda number: []

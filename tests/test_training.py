@@ -74,8 +74,6 @@ def test_noam_peaks_at_the_end_of_the_warm_up():
     assert rates.index(max(rates)) == 99
     assert max(rates) == pytest.approx((512 * 100) ** -0.5)
     assert rates[0] == pytest.approx(max(rates) / 100)
-    with pytest.raises(ValueError, match="expected step and warmup of at least 1, got 0 and 100: updates count from 1"):
-        noam(0, 512, 100)
 
 
 @given(step=st.integers(1, 10_000), warmup=st.integers(1, 1_000), d_model=st.integers(1, 1_024))
@@ -94,10 +92,18 @@ def test_cosine_rises_then_falls(progress, peak):
 
 @pytest.mark.parametrize(("step", "warmup"), [(0, 4), (-1, 4), (3, 0), (0, 0)])
 def test_updates_that_do_not_count_from_1_are_refused(step, warmup):
-    words = f"expected step and warmup of at least 1, got {step} and {warmup}"
-    for rate in (lambda: noam(step, 512, warmup), lambda: inverse_sqrt(step, 1.0, warmup)):
-        with pytest.raises(ValueError, match=words):
-            rate()
+    words = f"expected step and warmup of at least 1, got {step} and {warmup}: updates count from 1"
+    with pytest.raises(ValueError, match=words):
+        inverse_sqrt(step, 1.0, warmup)
+    with pytest.raises(ValueError, match=f"d_model, warmup of at least 1, got {step}, 512 and {warmup}: count from 1"):
+        noam(step, 512, warmup)
+
+
+@pytest.mark.parametrize("d_model", [0, -4])
+def test_a_width_that_is_none_is_refused(d_model):
+    """A root of it is infinite, or a complex number."""
+    with pytest.raises(ValueError, match=f"expected step, d_model, warmup of at least 1, got 1, {d_model} and 4"):
+        noam(1, d_model, 4)
 
 
 def test_cosine_that_only_warms_up_and_one_that_ends_above_0():

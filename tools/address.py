@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 from tools.environment import ROOT
-from tools.form import read, text_of
 from tools.template import set_up_cell
 
 ADDRESS = re.compile(r"^https://github\.com/([A-Za-z0-9-]+)/([A-Za-z0-9._-]*[A-Za-z0-9_-])$")
@@ -66,6 +65,8 @@ def _with_address(path: Path, text: str, url: str) -> str:
     if path.name == "pyproject.toml":
         return PACKAGE.sub(f'[project.urls]\nSource = "{url}"\n\n' if url else "", text, count=1)
     if path.suffix == ".ipynb":
+        from tools.form import read, text_of  # who only asks for the address needs no packages
+
         nb = read(path)
         nb.cells[0].source = set_up_cell(url)
         return text_of(nb)

@@ -69,7 +69,10 @@ def heatmap(
     _cells(ax, values, hidden, colors)
     numbers = ""
     if annotate and n_keys <= ANNOTATED_MAX and n_queries <= TOKENS_MAX:
-        _numbers(ax, values, hidden, colors)
+        for (row, column), value in np.ndenumerate(values):
+            if not hidden[row, column]:
+                ink = ink_on(colors.to_rgba(value))
+                ax.text(column + 0.5, row + 0.5, f"{round(value, 2) + 0:.2f}", ha="center", va="center", color=ink)
         names = rows or [f"row {number}" for number in range(n_queries)]
         written = zip(names, values, hidden, strict=True)
         numbers = "\n".join(in_numbers({name: row[~gone]}) for name, row, gone in written)
@@ -163,13 +166,6 @@ def _cells(ax: Axes, values, hidden, colors) -> None:
         lines = Path(np.reshape(ends, (-1, 2)), [Path.MOVETO, Path.LINETO] * len(ends))
         ax.add_patch(PathPatch(lines, facecolor="none", edgecolor=INK, linewidth=0.5, clip_on=False))
     ax.set(xlim=(0, n_keys), ylim=(n_queries, 0), aspect="equal")
-
-
-def _numbers(ax: Axes, values, hidden, colors) -> None:
-    for (row, column), value in np.ndenumerate(values):
-        if not hidden[row, column]:
-            ink = ink_on(colors.to_rgba(value))
-            ax.text(column + 0.5, row + 0.5, f"{round(value, 2) + 0:.2f}", ha="center", va="center", color=ink)
 
 
 def _labels(ax: Axes, rows, columns, shape) -> None:

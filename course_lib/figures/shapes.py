@@ -87,7 +87,10 @@ def shapes(*parts, alt: str | None = None) -> Shown:
     for row in rows:
         _check(row)
     alt = checked_alt("; ".join(map(_in_words, rows)) + "." if alt is None else alt)
-    scale = _fitting(rows)
+    sizes = [size for row in rows for part in row if isinstance(part, Box) for _, size in part.axes[-2:]]
+    scales = [_Scale(sizes, zoom, between) for between in " \n" for zoom in ZOOMS]
+    # The fewest lines; of several scales the largest, with numbers beside the names.
+    scale = min(scales, key=lambda scale: sum(len(_break(row, scale)) for row in rows))
     broken = [line for row in rows for line in _break(row, scale)]
     measured = [[_measure(part, scale) for part in line] for line in broken]
     above = [max(size.above for size in line) for line in measured]
@@ -130,13 +133,6 @@ class _Scale:
         if self.counted:
             return UNIT * self.zoom * size
         return max(SMALLEST, LARGEST * self.zoom * (size / self.largest) ** 0.6)
-
-
-def _fitting(rows: list[list]) -> _Scale:
-    """The scale with which the rows take the fewest lines; of several the largest, with numbers beside their names."""
-    sizes = [size for row in rows for part in row if isinstance(part, Box) for _, size in part.axes[-2:]]
-    scales = [_Scale(sizes, zoom, between) for between in " \n" for zoom in ZOOMS]
-    return min(scales, key=lambda scale: sum(len(_break(row, scale)) for row in rows))
 
 
 def _check(row: list) -> None:

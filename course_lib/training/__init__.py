@@ -51,9 +51,9 @@ def noam(step: int, d_model: int, warmup: int) -> float:
     >>> round(noam(4000, d_model=512, warmup=4000), 6)
     0.000699
     """
-    if min(step, warmup) < 1:
-        got = f"expected step and warmup of at least 1, got {step} and {warmup}"
-        raise ValueError(f"{got}: updates count from 1")
+    if min(step, d_model, warmup) < 1:
+        got = f"of at least 1, got {step}, {d_model} and {warmup}"
+        raise ValueError(f"expected step, d_model, warmup {got}: count from 1")
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 

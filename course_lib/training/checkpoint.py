@@ -130,6 +130,7 @@ def average_weights(states: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
         raise ValueError("expected state_dicts of one model, got other names or shapes: average checkpoints of one run")
     mean = dict(states[-1])
     for name, last in mean.items():
-        if last.is_floating_point():
-            mean[name] = torch.stack([state[name].double() for state in states]).mean(dim=0).to(last.dtype)
+        if last.is_floating_point() or last.is_complex():
+            wide = torch.complex128 if last.is_complex() else torch.float64
+            mean[name] = torch.stack([state[name].to(wide) for state in states]).mean(dim=0).to(last.dtype)
     return mean

@@ -5,106 +5,106 @@ import re
 from course_practice.engine.plain import safe_text
 from course_practice.engine.sandbox import MEMORY_LIMIT, is_out_of_memory
 
-# An expression that an error's words hold, and below it what to say.
-_EXPLANATIONS = [
-    r"name '(\w+)' is not defined",
-    "The name `{0}` means nothing here: a typing mistake, or a missing import?",
-    r"mat1 and mat2 shapes cannot be multiplied \((.+?) and (.+?)\)",
-    "A matrix product needs the left's last axis to equal the right's second-to-last; here {0} meets {1}.",
-    r"[Ee]xpected size for first two dimensions of batch2 tensor to be: (\[.+?\]) but got: (\[.+?\])",
-    "A batched matrix product needs equal batches and inner axes; expected {0}, got {1}. Is a transpose missing?",
-    r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)",
-    "The sizes {0} and {1} on axis {2} do not fit: they must be equal, or one of them 1. Print both shapes.",
-    r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at .* (\d+)\.",
-    "On axis {2}, {1} numbers cannot fill {0} places: they must be as many, or one. Print both shapes.",
-    r"view size is not compatible",
-    "After a transpose the numbers no longer lie in order in memory, so `view` cannot regroup them: use `reshape`.",
-    r"shape '(.+?)' is invalid for input of size (\d+)",
-    "{1} numbers cannot be arranged as {0}: multiply it out.",
-    r"Kernel size can't be greater than actual input size",
-    "The kernel is larger than the image: is the padding missing?",
-    r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got size (\d+)",
-    "Tensors that are joined along axis {0} must have the same size on all other axes; here {1} meets {2}.",
-    r"expected Tensor as element (\d+) in argument 0, but got (\w+)",
-    "`cat` and `stack` join tensors, and item {0} is of type {1}: make it a tensor first.",
-    r"^(\w+)\(\): Expected reduction dim to be specified for input.numel\(\) == 0",
-    "`{0}` has nothing to look at: the tensor is empty, so a slice has kept nothing. Print its shape.",
-    r"Dimension out of range",
-    "That axis does not exist here: print the shape, and count from the end with -1, -2.",
-    r"unsupported operand type\(s\) for -: 'list' and 'list'",
-    "A list cannot be subtracted from a list: make tensors of them, or subtract item by item.",
-    r"(bitwise_not|~ \(operator\.invert\)|\"bitwise_and|unsupported operand type\(s\) for &(?!.*NoneType))",
-    "`~` and `&` work on booleans: make the mask boolean first, with a comparison or `.bool()`.",
-    r"masked_fill_? only supports boolean masks",
-    "`masked_fill` wants a boolean mask: make one with a comparison or `.bool()`.",
-    r"without overflow",
-    "That constant is too large for half precision: use `float('-inf')` or `torch.finfo(dtype)`.",
-    r"not implemented for '(\w+)'",
-    "PyTorch cannot do that with type {0}: convert first, as with `.float()`.",
-    r"slice indices must be integers",
-    "The bounds of a slice must be whole numbers: print what stands there.",
-    r"^(zeros|ones|empty|full|rand|randn|reshape|view|expand|repeat)\(\) takes 1 positional argument but",
-    (
+# An expression that an error's words hold, and what to say.
+_EXPLANATIONS = {
+    r"name '(\w+)' is not defined": "The name `{0}` means nothing here: a typing mistake, or a missing import?",
+    r"mat1 and mat2 shapes cannot be multiplied \((.+?) and (.+?)\)": (
+        "A matrix product needs the left's last axis to equal the right's second-to-last; here {0} meets {1}."
+    ),
+    r"[Ee]xpected size for first two dimensions of batch2 tensor to be: (\[.+?\]) but got: (\[.+?\])": (
+        "A batched matrix product needs equal batches and inner axes; expected {0}, got {1}. Is a transpose missing?"
+    ),
+    r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)": (
+        "The sizes {0} and {1} on axis {2} do not fit: they must be equal, or one of them 1. Print both shapes."
+    ),
+    r"expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at .* (\d+)\.": (
+        "On axis {2}, {1} numbers cannot fill {0} places: they must be as many, or one. Print both shapes."
+    ),
+    r"view size is not compatible": (
+        "After a transpose the numbers no longer lie in order in memory, so `view` cannot regroup them: use `reshape`."
+    ),
+    r"shape '(.+?)' is invalid for input of size (\d+)": "{1} numbers cannot be arranged as {0}: multiply it out.",
+    r"Kernel size can't be greater than actual input size": (
+        "The kernel is larger than the image: is the padding missing?"
+    ),
+    r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got size (\d+)": (
+        "Tensors that are joined along axis {0} must have the same size on all other axes; here {1} meets {2}."
+    ),
+    r"expected Tensor as element (\d+) in argument 0, but got (\w+)": (
+        "`cat` and `stack` join tensors, and item {0} is of type {1}: make it a tensor first."
+    ),
+    r"^(\w+)\(\): Expected reduction dim to be specified for input.numel\(\) == 0": (
+        "`{0}` has nothing to look at: the tensor is empty, so a slice has kept nothing. Print its shape."
+    ),
+    r"Dimension out of range": "That axis does not exist here: print the shape, and count from the end with -1, -2.",
+    r"unsupported operand type\(s\) for -: 'list' and 'list'": (
+        "A list cannot be subtracted from a list: make tensors of them, or subtract item by item."
+    ),
+    r"(bitwise_not|~ \(operator\.invert\)|\"bitwise_and|unsupported operand type\(s\) for &(?!.*NoneType))": (
+        "`~` and `&` work on booleans: make the mask boolean first, with a comparison or `.bool()`."
+    ),
+    r"masked_fill_? only supports boolean masks": (
+        "`masked_fill` wants a boolean mask: make one with a comparison or `.bool()`."
+    ),
+    r"without overflow": "That constant is too large for half precision: use `float('-inf')` or `torch.finfo(dtype)`.",
+    r"not implemented for '(\w+)'": "PyTorch cannot do that with type {0}: convert first, as with `.float()`.",
+    r"slice indices must be integers": "The bounds of a slice must be whole numbers: print what stands there.",
+    r"^(zeros|ones|empty|full|rand|randn|reshape|view|expand|repeat)\(\) takes 1 positional argument but": (
         "`{0}` wants whole numbers, and one of these is none: a tensor, a shape, or a fraction? (`/` always gives one, "
         "`//` does not.)"
     ),
-    r"missing (\d+) required positional argument",
-    "A function was called with too few arguments.",
-    r"takes (.+?) positional arguments? but (\d+) (?:was|were) given",
-    "It takes {0} arguments but {1} were given.",
-    r"unexpected keyword argument '(\w+)'",
-    "There is no parameter named `{0}`.",
-    r"'NoneType' object has no attribute '(\w+)'",
-    "Something is None where a tensor was expected: is a `return` missing?",
-    r"Tensors must have same number of dimensions: got (\d+) and (\d+)",
-    (
+    r"missing (\d+) required positional argument": "A function was called with too few arguments.",
+    r"takes (.+?) positional arguments? but (\d+) (?:was|were) given": "It takes {0} arguments but {1} were given.",
+    r"unexpected keyword argument '(\w+)'": "There is no parameter named `{0}`.",
+    r"'NoneType' object has no attribute '(\w+)'": (
+        "Something is None where a tensor was expected: is a `return` missing?"
+    ),
+    r"Tensors must have same number of dimensions: got (\d+) and (\d+)": (
         "Tensors with {0} and {1} axes cannot be joined: print both shapes. `[:, None]` adds an axis, `.flatten()` "
         "leaves one."
     ),
-    r"'NoneType' object is not iterable",
-    (
+    r"'NoneType' object is not iterable": (
         "Something is None where a list was expected: a missing `return`, or a method such as `sort`, `shuffle`, or "
         "`append`, which changes its list and returns nothing?"
     ),
-    r"operand type.*NoneType|not NoneType|'NoneType'(?: object is not|.*has no len)|got \(.*\bNoneType\b.*\)",
-    "Something is None where a value was expected: an argument that may be left out, or a missing `return`?",
-    r"object has no attribute '(\w+)'",
-    "There is no `{0}` on that object: a typing mistake, or another type than you think?",
-    r"expected .* (?:to have the same dtype|scalar type)",
-    "Two tensors of different dtypes meet: convert one of them.",
-    r"Boolean value of Tensor with more than one value is ambiguous",
-    (
+    r"operand type.*NoneType|not NoneType|'NoneType'(?: object is not|.*has no len)|got \(.*\bNoneType\b.*\)": (
+        "Something is None where a value was expected: an argument that may be left out, or a missing `return`?"
+    ),
+    r"object has no attribute '(\w+)'": (
+        "There is no `{0}` on that object: a typing mistake, or another type than you think?"
+    ),
+    r"expected .* (?:to have the same dtype|scalar type)": "Two tensors of different dtypes meet: convert one of them.",
+    r"Boolean value of Tensor with more than one value is ambiguous": (
         "A tensor of many booleans is neither true nor false: `if`, `and`, `or`, and `not` want one. `&`, `|`, and `~` "
         "work on each of them, `.any()` and `.all()` make one of many."
     ),
-    r"(too many|not enough) values to unpack \(expected (?:at least )?(\d+)",
-    "{0} values for the {1} names on the left: print what stands on the right, or its shape.",
+    r"(too many|not enough) values to unpack \(expected (?:at least )?(\d+)": (
+        "{0} values for the {1} names on the left: print what stands on the right, or its shape."
+    ),
     (
         r"'float' object cannot be interpreted as an integer|by non-int of type 'float'"
         r"|must be (?:int|tuple of ints), (?:not|but found element of type) float|but got float|indices \(got float\)"
+    ): "A whole number is wanted, and here comes a fraction: `/` always gives one, `//` does not.",
+    r"maximum recursion depth": "The function calls itself without end.",
+    r"(list|tuple|string) (?:assignment )?index out of range": (
+        "The {0} has no item with that number, because it ends before: print its length, and the number."
     ),
-    "A whole number is wanted, and here comes a fraction: `/` always gives one, `//` does not.",
-    r"maximum recursion depth",
-    "The function calls itself without end.",
-    r"(list|tuple|string) (?:assignment )?index out of range",
-    "The {0} has no item with that number, because it ends before: print its length, and the number.",
-    r"selected index k out of range",
-    "`topk` is asked for more numbers than there are on its axis: print the shape of what it is given.",
-    r"(?:index|target) .*out of (?:range|bounds)",
-    "An index points past the end of its axis.",
-]
+    r"selected index k out of range": (
+        "`topk` is asked for more numbers than there are on its axis: print the shape of what it is given."
+    ),
+    r"(?:index|target) .*out of (?:range|bounds)": "An index points past the end of its axis.",
+}
 
 
 def explain(error: BaseException, words: str | None = None) -> str:
     """One plain sentence about an exception, or nothing where its own words are the best there are."""
     if is_out_of_memory(error):
-        limit = MEMORY_LIMIT // 2**30
         return (
-            f"It wants more than {limit} GiB of memory, and the inputs are small: print the shapes, and look for a "
-            "loop in which something grows and grows."
+            f"It wants more than {MEMORY_LIMIT // 2**30} GiB of memory, and the inputs are small: print the shapes, "
+            "and look for a loop in which something grows and grows."
         )
     words = safe_text(str, error) if words is None else words
-    for expression, sentence in zip(_EXPLANATIONS[::2], _EXPLANATIONS[1::2], strict=True):
+    for expression, sentence in _EXPLANATIONS.items():
         if found := re.search(expression, words):
             said = sentence.format(*found.groups())
             return said[0].upper() + said[1:]

@@ -68,7 +68,7 @@ def safe_text(form: Callable[[Any], str], value: Any, limit: Limit | None = None
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        if isinstance(error, OutOfTime) and not limit.is_over:  # the time of the whole call
+        if issubclass(type(error), OutOfTime) and not limit.is_over:  # the time of the whole call
             raise
     return f"a {type(value).__name__}"
 

@@ -16,7 +16,7 @@ import torch
 
 from course_practice.engine.clock import Limit, OutOfTime, alarm_ready, in_time
 from course_practice.engine.plain import MOMENT, plain, safe_text
-from course_practice.engine.state import forget_half_made, modules_now, state_restored
+from course_practice.engine.state import alone, forget_half_made, modules_now, state_restored
 
 try:
     import resource
@@ -38,7 +38,7 @@ class Outcome:
 
     @property
     def out_of_time(self) -> bool:
-        return isinstance(self.error, OutOfTime)
+        return issubclass(type(self.error), OutOfTime)  # what it says of itself may be wrong, or not be said
 
     @functools.cached_property
     def said(self) -> str:
@@ -77,7 +77,7 @@ def _copied(given: tuple[tuple, dict[str, Any]]) -> tuple[tuple, dict[str, Any]]
 def sealed() -> Iterator[io.StringIO]:
     """Catch what is printed, and put back whatever the code inside sets for all of Python or PyTorch."""
     printed = _Limited()
-    with state_restored(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    with alone, state_restored(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         yield printed
 
 
@@ -111,7 +111,7 @@ def load_what_pytorch_loads_late() -> None:
 def is_out_of_memory(error: BaseException) -> bool:
     """Python and NumPy say so by the type, PyTorch in its words."""
     words = error.args[0] if type(error) is RuntimeError and error.args else ""
-    return isinstance(error, MemoryError) or (type(words) is str and "can't allocate memory" in words)
+    return issubclass(type(error), MemoryError) or (type(words) is str and "can't allocate memory" in words)
 
 
 def learner_line(error: BaseException, filename: str | None) -> tuple[int, str] | None:

@@ -4,11 +4,13 @@ import builtins
 import contextlib
 import copy
 import gc
+import inspect
 import json
 import math
 import operator
 import os
 import random
+import re
 import signal
 import sys
 import threading
@@ -17,6 +19,7 @@ import warnings
 from _signal import getsignal  # the one of `signal` makes an enum of each answer, which takes longer than the question
 from collections.abc import Callable, Iterator
 from ctypes import string_at
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,10 +28,10 @@ from torch.utils import _python_dispatch
 
 _LOADED = type("Loaded", (), {})()
 _LOADED.__dict__ = sys.modules  # all modules, as names
-# Their names are put back: patched, or deleted.
+# Their names are put back, patched or deleted, and those of the engine's own modules.
 _NAMESPACES = (
     _LOADED,
-    *(builtins, sys, os, copy, json, math, operator, random, signal, threading, time, warnings, np),
+    *(builtins, sys, os, copy, inspect, json, math, operator, random, re, signal, threading, time, warnings, Path, np),
     *(torch, torch.Tensor, torch.nn, torch.nn.Module, torch.nn.functional, torch.linalg),
 )
 
@@ -118,6 +121,9 @@ _SETTINGS: _Settings = (
     (lambda: (torch._C._len_torch_dispatch_stack(), torch._C._len_torch_function_stack()), _without_modes),
     (lambda: (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")), _put_autocast),
     (np.geterr, lambda kept: np.seterr(**kept)),
+    (np.get_printoptions, lambda kept: np.set_printoptions(**kept)),
+    (lambda: vars(torch._tensor_str.PRINT_OPTS).copy(), vars(torch._tensor_str.PRINT_OPTS).update),
+    (lambda: sys.path.copy(), lambda kept: sys.path.__setitem__(slice(None), kept)),
     (_numpys_random, _put_numpys_random),
     (torch.get_default_dtype, torch.set_default_dtype),
     (torch.is_grad_enabled, torch._C._set_grad_enabled),
@@ -137,21 +143,24 @@ _SETTINGS: _Settings = (
 
 
 _here = threading.local()
+alone = threading.RLock()  # all of it is the whole process's: two threads that read it and put it back would mix it up
 
 
 @contextlib.contextmanager
 def names_read() -> Iterator[None]:
     """Around many blocks of `state_restored`: names, which are thousands, are read once for all of them."""
-    before = getattr(_here, "names", None)
-    _here.names = before or _names()
-    try:
-        yield
-    finally:
-        _here.names = before
+    with alone:
+        before = getattr(_here, "names", None)
+        _here.names = before or _names()
+        try:
+            yield
+        finally:
+            _here.names = before
 
 
 def _names() -> list[list]:
-    return [[owner, vars(owner).copy()] for owner in _NAMESPACES]
+    own = [module for name, module in sys.modules.copy().items() if name.startswith(__package__)]
+    return [[owner, vars(owner).copy()] for owner in (*_NAMESPACES, *own)]
 
 
 @contextlib.contextmanager

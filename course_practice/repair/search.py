@@ -243,7 +243,7 @@ class Search:
 
         self.reference = Reference(variants.exercise.reference, call, self.looked_at)
         self.location = Location(trees, list(zip(runs, self.reference.runs, strict=False)))
-        undefined = {self.error.name} if isinstance(self.error, NameError) else set()
+        undefined = {self.error.name} if issubclass(type(self.error), NameError) else set()
         return Context(runs[0], variables(trees, runs[0], self.code.scope), undefined, self.code.scope)
 
 

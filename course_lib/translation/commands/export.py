@@ -37,7 +37,7 @@ FOR_PAGES = {"norm_first": True, "activation": "relu", "positions": "sinusoidal"
 
 def parser() -> cli.Parser:
     """The options, with what they are for."""
-    p = cli.Parser("export", DESCRIPTION)
+    p = cli.Parser("python -m course_lib export", DESCRIPTION)
     group = p.add_argument_group("model")
     group.add_argument("folder", type=cli.path, metavar="FOLDER", help="the folder of the training")
     group.add_argument("--average", type=cli.whole(1), default=0, metavar="N", help="mean of the last N checkpoints")

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -33,15 +34,18 @@ exit codes
 
 
 class Parser(argparse.ArgumentParser):
-    """Options of `python -m course_lib <command>`: the description keeps its lines, an error takes one line."""
+    """Options of a command: the description keeps its lines, an error takes one, help that cannot be written is one."""
 
-    def __init__(self, command: str, description: str):
-        prog = f"python -m course_lib {command}"
+    def __init__(self, prog: str, description: str, epilog: str = EXIT_CODES, **others: Any):
         form = argparse.RawDescriptionHelpFormatter
-        super().__init__(prog, description=description, epilog=EXIT_CODES, formatter_class=form)
+        super().__init__(prog, description=description, epilog=epilog, formatter_class=form, **others)
 
     def error(self, message: str) -> None:
         self.exit(2, f"{self.prog}: {message}; --help explains the options\n")
+
+    def print_help(self, file: Any = None) -> None:
+        if code := run_command(self.prog, lambda: print(self.format_help(), end="", file=file)):
+            sys.exit(code)
 
 
 def whole(least: int, most: float = math.inf) -> Callable[[str], int]:
@@ -146,21 +150,24 @@ def _stat(name: str | Path) -> os.stat_result | None:
 
 def run_command(prog: str, work: Callable[[], object], expected: tuple[type[Exception], ...] = ()) -> int:
     """Do the work; the exit code. What people can put right (ValueError, OSError, `expected`) is said in one line."""
+    code = 0
     try:
         work()
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python flushes once more at its end: into nothing, lest it complains then.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        code = 141
     except KeyboardInterrupt as stop:
-        return 128 + (stop.args[0] if stop.args else signal.SIGINT)
+        code = 128 + (stop.args[0] if stop.args else signal.SIGINT)
     except (ValueError, OSError, MemoryError, RuntimeError, *expected) as error:
         if isinstance(error, RuntimeError) and not isinstance(error, expected) and not _no_memory(error):
             raise
         print(f"{prog}: {explain(error)}", file=sys.stderr)
-        return 1
-    return 0
+        code = 1
+    try:
+        sys.stdout.flush()
+    except OSError:  # Python flushes once more at its end: into nothing, lest it complains then
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
 def explain(error: Exception) -> str:

@@ -46,7 +46,7 @@ WITH_FOLDER = ("data", "split", "reverse", "seed", "beam", "length_penalty", "av
 
 def parser() -> cli.Parser:
     """The options, with what they are for."""
-    p = cli.Parser("score", DESCRIPTION)
+    p = cli.Parser("python -m course_lib score", DESCRIPTION)
     group = p.add_argument_group("files")
     group.add_argument("texts", nargs="*", metavar="FILE", help="HYPOTHESES REFERENCE …; one - is the standard input")
     group.add_argument("--tokenize", choices=TOKENIZERS, help="how BLEU finds words (default: 13a)")

@@ -61,7 +61,7 @@ MOST_FEATURES, MOST_LAYERS = 1_000_000, 1000  # what nobody means
 
 def parser() -> cli.Parser:
     """The options, with what they are for."""
-    p = cli.Parser("train", DESCRIPTION)
+    p = cli.Parser("python -m course_lib train", DESCRIPTION)
     group = p.add_argument_group("data")
     group.add_argument("--data", default="course", help=cli.DATA)
     group.add_argument("--reverse", action="store_true", help="translate in the other direction")

@@ -45,7 +45,7 @@ BLOCK = 256  # lines translated together at most
 
 def parser() -> cli.Parser:
     """The options, with what they are for."""
-    p = cli.Parser("translate", DESCRIPTION)
+    p = cli.Parser("python -m course_lib translate", DESCRIPTION)
     group = p.add_argument_group("data")
     group.add_argument("file", nargs="?", default="-", metavar="FILE", help="UTF-8 text; - is the standard input")
 
