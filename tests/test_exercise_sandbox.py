@@ -282,6 +282,7 @@ LEAVES = {
     "print options": lambda: (torch.set_printoptions(precision=1), np.set_printoptions(suppress=True)),
     "path": lambda: sys.path.insert(0, "nowhere"),
     "another path": lambda: setattr(sys, "path", ["nowhere"]),
+    "clock that is looked at": lambda: (setattr(clock, "monotonic", None), spin(0.1)),
     "folder": lambda: os.chdir("/"),
     "interrupt": lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     "environment": os.environ.clear,
@@ -297,6 +298,7 @@ if hasattr(signal, "setitimer"):
     LEAVES["timer"] = lambda: signal.alarm(100)
 
 
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")  # who looks at the clock goes on
 @pytest.mark.parametrize("leaves", LEAVES.values(), ids=LEAVES.keys())
 def test_nothing_stays_behind(leaves):
     def answer(x):

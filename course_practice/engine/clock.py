@@ -153,7 +153,7 @@ class _Watched:
                                 _send(self._thread, _ALARM)
                             if not self.has_alarm or strikes > 2:
                                 self._plant(limit)
-            except MemoryError:  # the code has all of it
+            except Exception:  # the code has all of the memory, or has patched this module
                 pass
 
     def on_alarm(self, signum: int, frame: FrameType | None) -> None:

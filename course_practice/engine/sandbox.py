@@ -86,7 +86,7 @@ def call_in_time(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], 
     outcome, modules = Outcome(), modules_now()
     try:
         with memory_limit():
-            outcome.value = in_time(limit, _plain_value, call, args, kwargs)
+            outcome.value = in_time(limit, lambda: plain(call(*args, **kwargs)))
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -95,10 +95,6 @@ def call_in_time(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], 
             traceback.clear_frames(error.__traceback__)  # they hold what was too large
         forget_half_made(modules)
     return outcome
-
-
-def _plain_value(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    return plain(call(*args, **kwargs))
 
 
 @functools.cache
