@@ -132,7 +132,7 @@ class Seq2Seq(nn.Module):
 
     At every step: context from the *previous* hidden vector, then the new
     hidden vector from the last word and the context. Each step needs the one
-    before, so the target cannot be computed in parallel, not even in training.
+    before, so the target is computed step by step, even in training.
     Pads must come last in `src`, else ValueError.
     Source: Bahdanau et al. 2015, section 3.1.
 

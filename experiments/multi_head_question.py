@@ -1,11 +1,11 @@
-"""Can one head tell a word's two neighbors apart? Two rates, four seeds, seven models, and how each of them learns.
+"""Can one head tell a word's two neighbors apart? Two rates, four seeds, eight models, and how each of them learns.
 
     python -m experiments.multi_head_question
 
 Sentences of six words are drawn at random from ten. Every word with two neighbors must name the word before it and
-the word after it. Queries and keys come from learned vectors for the positions, values from the words (in one model
-all three come from words and positions); what attention returns goes through one readout for each of the two answers.
-About six minutes on one core.
+the word after it. Queries and keys come from learned vectors for the positions (in two models from the words, too),
+values from the words (in two models from the positions, too); what attention returns goes through one readout for each
+of the two answers. About seven minutes on one core.
 """
 
 from collections.abc import Callable
@@ -80,6 +80,7 @@ MODELS = {
     "one head, two narrow layers": lambda: Neighbors(one_head(), two_layers(NARROW), two_layers(NARROW)),
     "equal weights, two layers": lambda: Neighbors(EqualWeights(D_MODEL, 1), two_layers(), two_layers()),
     "one head, words ask too, linear": lambda: Neighbors(one_head(), linear(), linear(), words_ask=True),
+    "values know positions, linear": lambda: Neighbors(one_head(), linear(), linear(), values_know=True),
     "words + positions, linear": lambda: Neighbors(one_head(), linear(), linear(), True, True),
     "two heads, linear": lambda: Neighbors(two_heads(), linear(), linear()),
 }
