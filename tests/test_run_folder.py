@@ -187,7 +187,7 @@ def test_a_file_of_pairs_that_has_changed_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"expected the sentences with which the training in .* began, got others in"):
         prepare(run, OPTIONS | {"data": str(pairs)})
     with pytest.raises(ValueError, match="put the old file back, or name another folder or file"):
-        check_data(run)
+        check_data(run, {"data": None})
 
 
 def test_a_model_without_its_checkpoints_is_not_overwritten(tmp_path):

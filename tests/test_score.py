@@ -215,6 +215,10 @@ def test_the_pairs_of_the_training_are_not_overwritten(run, capsys):
 def test_what_cannot_be_scored_is_refused(run, tmp_path, capsys):
     assert "got 'news': choose one" in score(capsys, "--folder", str(run), "--split", "news", code=1).err
     assert "expected 2 checkpoints in" in score(capsys, "--folder", str(run), "--average", "2", code=1).err
+    for again in ([], ["--data", str(tmp_path / "pairs.tsv")]):  # other seeds test what was trained on
+        error = score(capsys, "--folder", str(run), "--seed", "7", *again, code=1).err
+        assert "expected the seed of the training" in error
+        assert "3, got 7: leave it out" in error
     (tmp_path / "pairs.tsv").write_text("eins\tone\n")
     assert "expected sentences to score in" in score(capsys, "--folder", str(run), code=1).err
     assert "got no model.pt" in score(capsys, "--folder", str(tmp_path / "none"), code=1).err

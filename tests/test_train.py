@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from shutil import rmtree
 from unittest import mock
 
 import pytest
@@ -255,6 +256,19 @@ def test_another_model_does_not_go_on_in_the_folder(pairs, tmp_path, capsys):
     arguments = ["--data", str(pairs), *SMALL, "--folder", str(tmp_path / "run"), "--steps", "1", "--n-layers", "2"]
     assert main(arguments) == 1
     assert "(--n-layers 1), got --n-layers 2: use the same ones, or another folder" in capsys.readouterr().err
+
+
+def test_a_translator_whose_checkpoints_are_gone_is_not_overwritten(pairs, tmp_path, capsys):
+    folder = tmp_path / "run"
+    arguments = ["--data", str(pairs), *SMALL, "--folder", str(folder), "--steps", "2", "--skip-evaluation"]
+    assert main(arguments) == 0
+    trained = (folder / "model.pt").read_bytes()
+    [checkpoint] = (folder / "checkpoints").iterdir()
+    for spoil in (lambda: checkpoint.write_bytes(b""), lambda: rmtree(folder / "checkpoints")):
+        spoil()
+        assert main(arguments) == 1
+        assert "model.pt, got none: name another folder" in capsys.readouterr().err
+        assert (folder / "model.pt").read_bytes() == trained
 
 
 def test_a_few_pairs_are_too_few_to_test(tmp_path, capsys):

@@ -55,8 +55,7 @@ def check_options(folder: Path, options: dict[str, Any]) -> None:
     if not CheckpointFolder(folder / "checkpoints").paths() and not (folder / "model.pt").exists():
         return
     mine, before = _as_recorded(options), recorded_options(folder)
-    if before.get("data") == mine.get("data"):
-        check_data(folder)
+    check_data(folder, {"data": options.get("data")})
     before.pop("data_checksum", None)
     changed = [name for name in before if name in mine and name not in FREE and before[name] != mine[name]]
     if changed:
@@ -86,9 +85,13 @@ def files_of(folder: Path | None, output: Path | None = None) -> list[Path]:
     return [place / name for place in ([] if folder is None else [folder]) + around for name in KEPT]
 
 
-def check_data(folder: Path) -> None:
-    """Refuse to go on where the file of pairs is not what it was: held-out sentences would be others, too."""
-    before = recorded_options(folder)
+def check_data(folder: Path, options: dict[str, Any]) -> None:
+    """Refuse other sentences, or another seed, for the same data: held-out sentences would be others, too."""
+    before, seed = recorded_options(folder), options.get("seed")
+    if _as_recorded(options)["data"] not in (None, before.get("data")):
+        return
+    if seed is not None and before.get("seed", seed) != seed:
+        raise ValueError(f"expected the seed of the training in {folder}, {before['seed']}, got {seed}: leave it out")
     if before.get("data_checksum", "") and sha256(Path(before["data"]).read_bytes()) != before["data_checksum"]:
         raise ValueError(
             f"expected the sentences with which the training in {folder} began, got others in {before['data']}: "

@@ -150,8 +150,7 @@ def score_folder(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     chosen = {"data": "course", "reverse": False, "seed": 0, "beam": cli.BEAM, "length_penalty": 1.0}
     for source in (recorded_options(options.folder), vars(options)):
         chosen |= {name: source[name] for name in chosen if source.get(name) is not None}
-    if options.data is None:
-        check_data(options.folder)
+    check_data(options.folder, vars(options))
     corpus = load_corpus(chosen["data"], chosen["seed"], chosen["reverse"])
     figures = evaluate(translator, corpus, chosen["beam"], chosen["length_penalty"], options.split, quiet=False)
     if not figures["exact_match"]:

@@ -137,8 +137,7 @@ def _train_and_report(options: argparse.Namespace, quiet: bool) -> None:
     corpus = load_corpus(options.data, options.seed, options.reverse)
     texts = [text for pair in corpus["train"] for text in (pair.src_text, pair.tgt_text)]
     vocabulary = SUBWORDS[options.subwords].train(texts, options.merges)
-    config = config_of(options, vocabulary.vocab_size)
-    model = MODELS[options.model][0](config).to(device_of_training())
+    model = MODELS[options.model][0](config_of(options, vocabulary.vocab_size)).to(device_of_training())
     translator = Translator(model, vocabulary)
     trainer = train(options, translator, corpus, quiet)
     if not quiet and options.folder:
@@ -184,6 +183,8 @@ def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, q
     loss = fast_loss if options.model == "transformer" else plain_loss
     trainer = Trainer(translator.model, batches, settings, val_batches, folder, loss, quiet)
     trainer.resume()
+    if folder and (options.folder / "model.pt").exists() and not trainer.checkpoints.paths():
+        raise ValueError(f"expected checkpoints beside {options.folder}/model.pt, got none: name another folder")
     if not quiet and options.folder and trainer.progress < 1:  # nothing can be refused any more, and it will train
         record_options(options.folder, vars(options))
     trainer.run()

@@ -94,7 +94,7 @@ def _cases():
 EXERCISE = Exercise(
     reference=corpus_score,
     cases=_cases,
-    rtol=1e-9,
+    rtol=1e-5,  # a sum in float32 is right, too
     atol=1e-9,
     alternatives=(n_by_n, sum_of_statistics),
 )
