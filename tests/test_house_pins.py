@@ -145,7 +145,8 @@ def test_a_package_whose_installation_was_broken_off_is_installed_again(tmp_path
 def test_the_address_asks_for_no_packages(tmp_path):
     """Not when it is shown, and not after it was changed, though pyproject.toml has changed with it."""
     nowhere = tmp_path / "environment"
-    command = ["make", "address", f"VENV={nowhere}", f"PYTHON={sys.executable} -S"]  # -S: Python's own modules alone
+    # -S: Python's own modules alone. A make within `make test` would tell where it is.
+    command = ["make", "--no-print-directory", "address", f"VENV={nowhere}", f"PYTHON={sys.executable} -S"]
     shown = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     assert shown.stdout == f"{address.address() or 'none'}\n"
     assert not nowhere.exists()
