@@ -28,7 +28,7 @@ from torch.utils import _python_dispatch
 
 _LOADED = type("Loaded", (), {})()
 _LOADED.__dict__ = sys.modules  # all modules, as names
-# Their names are put back, patched or deleted, and those of the engine's own modules.
+# Their names are put back, patched or deleted, and those of the engine's own modules and of the library's.
 _NAMESPACES = (
     _LOADED,
     *(builtins, sys, os, copy, inspect, json, math, operator, random, re, signal, threading, time, warnings, Path, np),
@@ -159,7 +159,7 @@ def names_read() -> Iterator[None]:
 
 
 def _names() -> list[list]:
-    own = [module for name, module in sys.modules.copy().items() if name.startswith(__package__)]
+    own = [module for name, module in sys.modules.copy().items() if name.startswith((__package__, "course_lib"))]
     return [[owner, vars(owner).copy()] for owner in (*_NAMESPACES, *own)]
 
 

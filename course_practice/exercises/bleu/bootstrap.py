@@ -1,3 +1,4 @@
+import copy
 from collections import Counter
 from functools import cache
 from itertools import combinations_with_replacement, permutations
@@ -30,9 +31,9 @@ def all_at_once(first, second, n_resamples):
 
 def as_kind(obj, given):
     """What the differences are, in words: every source of chance is right."""
-    first, second, n_resamples = given.args
+    first, second, n_resamples = copy.deepcopy(given.args)
     try:
-        answer = obj(first.copy(), second.copy(), n_resamples)
+        answer = obj(*given.args)
     except IndexError as error:
         if "out of bounds for axis 0" in str(error):
             return "rows that do not exist"
