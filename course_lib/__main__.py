@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 COMMANDS = {
     "train": "train a translator, and say how good it is",
@@ -35,16 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ready_streams()
     command, *rest = [*(sys.argv[1:] if arguments is None else arguments), ""]
     if command in ("-h", "--help"):
-        try:
+        with suppress(OSError):
             print(USAGE, flush=True)
             return 0
-        except OSError as error:
-
-            def stop(error: OSError = error) -> None:
-                raise error
-
-            options = importlib.import_module("course_lib.translation.commands.options")
-            return options.run_command("python -m course_lib", stop)
+        options = importlib.import_module("course_lib.translation.commands.options")
+        return options.run_command("python -m course_lib", print)  # one line end more, to say what is wrong
     if command not in COMMANDS:
         wanted, got = ", ".join(COMMANDS), repr(command) if command else "none"
         print(f"python -m course_lib: expected a command ({wanted}), got {got}; --help explains them", file=sys.stderr)

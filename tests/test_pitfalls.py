@@ -126,7 +126,7 @@ def test_a_pitfall_without_a_stored_output_is_named(tmp_path):
     (tmp_path / "book" / "results").symlink_to(ROOT / "book" / "results")
     page = Environment()
     page.srcdir = tmp_path
-    with pytest.raises(ValueError, match="^expected a stored output .* got none of quite-new: run make pitfalls$"):
+    with pytest.raises(ValueError, match=r"^expected a stored output .* got none of quite-new: run make"):
         page_pitfalls.read(page)
 
 

@@ -19,7 +19,6 @@ DATA = "course, multi30k, or a file with one `source TAB target` a line"
 LARGEST_SEED = 2**32 - 1  # NumPy takes no larger one
 BEAM = 5  # where neither option nor training says
 MOST_BEAMS = 1000  # more want more memory than machines have
-MOST_TOKENS = 10_000  # of a translation: the longest source that is read has 500
 MOST_THREADS = 256  # many thousands end the process without a word
 
 EXIT_CODES = """\

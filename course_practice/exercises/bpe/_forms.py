@@ -42,8 +42,7 @@ def replayed(obj: Callable, given: Case, spell: Callable[[str], str] = str) -> o
     'o w</w>: merge 1 occurs 2 times here, and another pair 3 times'
     """
     frequencies, n_merges = given.args
-    words = folded(frequencies, spell)  # before the answer may change them
-    answer = obj(frequencies, n_merges)
+    words, answer = folded(frequencies, spell), obj(frequencies, n_merges)  # in this order: it may change them
     if not isinstance(answer, list | tuple):
         return answer
     if not all(isinstance(pair, list | tuple) and len(pair) == 2 and {*map(type, pair)} == {str} for pair in answer):
