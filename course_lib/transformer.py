@@ -161,7 +161,7 @@ def make_embedding(config: TransformerConfig) -> InputEmbedding:
     ValueError: expected positions 'sinusoidal' or 'learned', got 'rotary': choose one of them
     """
     sizes = (config.vocab_size, config.d_model, config.n_heads, config.d_ff, config.n_layers, config.max_len)
-    if not (all(isinstance(size, int) and size >= 1 for size in sizes) and 0 <= config.dropout <= 1):
+    if not (all(hasattr(size, "__index__") and size >= 1 for size in sizes) and 0 <= config.dropout <= 1):
         raise ValueError(f"expected whole numbers of at least 1, and dropout from 0 to 1, got {config}: change it")
     if config.positions == "sinusoidal":
         positions = SinusoidalPositions(config.d_model)

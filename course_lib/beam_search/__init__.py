@@ -257,7 +257,7 @@ def check_sizes(length_penalty: float = 1.0, **sizes: int) -> None:
     """
     for name, size in sizes.items():
         least = 0 if name == "batch" else 1
-        if not (isinstance(size, int) and size >= least):
+        if not (hasattr(size, "__index__") and size >= least):
             raise ValueError(f"expected {name} as a whole number of at least {least}, got {size}: it counts")
     if not abs(length_penalty) <= LARGEST_PENALTY:
         bounds = f"from -{LARGEST_PENALTY} to {LARGEST_PENALTY}"

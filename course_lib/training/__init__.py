@@ -129,7 +129,7 @@ class TrainingSettings:
         if self.precision not in ("float32", "bfloat16"):
             raise ValueError(f"expected precision 'float32' or 'bfloat16', got {self.precision!r}: choose one of them")
         for name in ("steps", "evaluate_every", "checkpoint_every"):
-            if (number := getattr(self, name)) is not None and not (isinstance(number, int) and number >= 1):
+            if (number := getattr(self, name)) is not None and not (hasattr(number, "__index__") and number >= 1):
                 raise ValueError(f"expected {name} as a whole number of at least 1, got {number!r}: it counts")
         for name in ("seconds", "clip", "peak_lr"):
             if getattr(self, name) is not None and not getattr(self, name) > 0:

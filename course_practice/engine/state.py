@@ -28,7 +28,7 @@ from torch.utils import _python_dispatch
 
 _LOADED = type("Loaded", (), {})()
 _LOADED.__dict__ = sys.modules  # all modules, as names
-# Their names are put back, patched or deleted, and those of the engine's own modules and of the library's.
+# Their names are put back, patched or deleted, and those of the engine's own modules.
 _NAMESPACES = (
     _LOADED,
     *(builtins, sys, os, copy, inspect, json, math, operator, random, re, signal, threading, time, warnings, Path, np),
@@ -148,18 +148,22 @@ alone = threading.RLock()  # all of it is the whole process's: two threads that 
 
 @contextlib.contextmanager
 def names_read() -> Iterator[None]:
-    """Around many blocks of `state_restored`: names, which are thousands, are read once for all of them."""
+    """Around many blocks of `state_restored`: names are read once for all, and the library's put back after the last."""
     with alone:
         before = getattr(_here, "names", None)
         _here.names = before or _names()
+        loaded = sys.modules.copy().items()  # after each block, the library's names would make a check a tenth longer
+        library = [[module, vars(module).copy()] for name, module in loaded if name.startswith("course_lib")]
         try:
             yield
         finally:
+            for each in library:
+                _put_names_back(each)
             _here.names = before
 
 
 def _names() -> list[list]:
-    own = [module for name, module in sys.modules.copy().items() if name.startswith((__package__, "course_lib"))]
+    own = [module for name, module in sys.modules.copy().items() if name.startswith(__package__)]
     return [[owner, vars(owner).copy()] for owner in (*_NAMESPACES, *own)]
 
 
