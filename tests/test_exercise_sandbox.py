@@ -520,7 +520,7 @@ def test_an_unusual_type_is_told_with_what_was_expected():
     assert "Expected a tensor of booleans of shape (1, 1), got a tensor of torch.float8_e4m3fn." in result.message
 
 
-@pytest.mark.parametrize("sparse", ["to_sparse", "to_sparse_csr", "to_mkldnn"])
+@pytest.mark.parametrize("sparse", ["to_sparse", "to_mkldnn"])
 def test_another_layout_is_told_with_the_way_back(sparse):
     result = judge(lambda x: getattr(2 * x.reshape(-1, 1), sparse)())
     assert re.search(

@@ -148,7 +148,7 @@ alone = threading.RLock()  # all of it is the whole process's: two threads that 
 
 @contextlib.contextmanager
 def names_read() -> Iterator[None]:
-    """Around many blocks of `state_restored`: names are read once for all, and the library's put back after the last."""
+    """Around many blocks of `state_restored`: names are read once, and the library's put back at the end."""
     with alone:
         before = getattr(_here, "names", None)
         _here.names = before or _names()
