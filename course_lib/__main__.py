@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(USAGE, flush=True)
             return 0
         options = importlib.import_module("course_lib.translation.commands.options")
-        return options.run_command("python -m course_lib", lambda: print(USAGE))  # again, to say what is wrong
+        return options.run_command("python -m course_lib", print)  # one line end more, to say what is wrong
     if command not in COMMANDS:
         wanted, got = ", ".join(COMMANDS), repr(command) if command else "none"
         print(f"python -m course_lib: expected a command ({wanted}), got {got}; --help explains them", file=sys.stderr)

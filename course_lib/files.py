@@ -47,6 +47,11 @@ def written_whole(path: str | os.PathLike) -> Iterator[BinaryIO]:
         raise
 
 
+def course_home() -> Path:
+    """Where the course keeps its files on this machine: TRANSFORMER_COURSE_HOME, else ~/.transformer-course."""
+    return Path(os.environ.get("TRANSFORMER_COURSE_HOME") or "~/.transformer-course").expanduser()
+
+
 def sha256(data: bytes) -> str:
     """The checksum of the data, in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()

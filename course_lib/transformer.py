@@ -154,20 +154,21 @@ class PrefixState:
 
 
 def make_embedding(config: TransformerConfig) -> InputEmbedding:
-    """The embedding with the positions that `config` names.
+    """The embedding with the positions that `config` names, once its numbers are such that a model can have.
 
     >>> make_embedding(TransformerConfig(vocab_size=11, d_model=8, positions="rotary"))
     Traceback (most recent call last):
-    ValueError: expected positions 'sinusoidal' or 'learned', got 'rotary': choose one of the two
+    ValueError: expected positions 'sinusoidal' or 'learned', got 'rotary': choose one of them
     """
+    sizes = (config.vocab_size, config.d_model, config.n_heads, config.d_ff, config.n_layers, config.max_len)
+    if not (all(hasattr(size, "__index__") and size >= 1 for size in sizes) and 0 <= config.dropout <= 1):
+        raise ValueError(f"expected whole numbers of at least 1, and dropout from 0 to 1, got {config}: change it")
     if config.positions == "sinusoidal":
         positions = SinusoidalPositions(config.d_model)
     elif config.positions == "learned":
         positions = LearnedPositions(config.max_len, config.d_model)
     else:
-        raise ValueError(
-            f"expected positions 'sinusoidal' or 'learned', got {config.positions!r}: choose one of the two"
-        )
+        raise ValueError(f"expected positions 'sinusoidal' or 'learned', got {config.positions!r}: choose one of them")
     return InputEmbedding(config.vocab_size, config.d_model, positions, config.dropout)
 
 

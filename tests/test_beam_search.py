@@ -207,14 +207,21 @@ def test_empty_batch_gives_nothing():
     assert greedy_search(model.step, model.start(0), 0, max_len=4) == []
 
 
-@pytest.mark.parametrize(("name", "sizes"), [("beam_size", (1, 0, 4)), ("max_len", (1, 2, 0)), ("batch", (-1, 2, 4))])
-def test_impossible_sizes_are_refused(name, sizes):
-    batch, beam_size, max_len = sizes
-    model = random_model(6)
-    with pytest.raises(
-        ValueError, match=rf"expected {name} of at least [01], got {min(sizes)}: nothing could be written"
-    ):
-        beam_search(model.step, model.start(), batch, beam_size, max_len)
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("beam_size", 0),
+        ("beam_size", 1.5),
+        ("beam_size", "2"),
+        ("max_len", 0),
+        ("max_len", float("nan")),
+        ("batch", -1),
+    ],
+)
+def test_impossible_sizes_are_refused(name, size):
+    model, sizes = random_model(6), {"batch": 1, "beam_size": 2, "max_len": 4, name: size}
+    with pytest.raises(ValueError, match=f"expected {name} as a whole number of at least [01], got {size}: it counts"):
+        beam_search(model.step, model.start(), **sizes)
 
 
 def test_half_precision_logits_are_normalized_in_single_precision():

@@ -1,12 +1,14 @@
 """What the commands share: options that are checked, one line for an error, exit codes, help whose examples work."""
 
 import argparse
+import io
 import json
 import os
 import shlex
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from unittest import mock
 
@@ -159,6 +161,12 @@ def test_names_that_another_training_keeps_are_no_output_either(name, tmp_path):
     check_file(tmp_path / "other" / "scores.json", keeps=files_of(None, tmp_path / "other" / "scores.json"))
 
 
+def test_a_translation_longer_than_any_is_refused(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        entry(["translate", "--folder", "run", "--max-len", "1000000000000"])
+    assert "expected a whole number from 1 to 10000, got '1000000000000'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("command", "options"),
     [
@@ -259,6 +267,22 @@ def test_help_that_cannot_be_written_is_told_in_one_line(command):
     done = subprocess.run(shell, capture_output=True, text=True)
     words = "expected to read and write files, got 'No space left on device': check the disk"
     assert (done.returncode, done.stderr) == (1, f"python -m {command.removesuffix(' --help')}: {words}\n")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["score", "--help"]])
+def test_help_that_cannot_be_written_is_tried_once(arguments, monkeypatch, capsys):
+    written = []
+
+    class Full(io.StringIO):
+        def write(self, text):
+            written.append(text)
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sys, "stdout", Full())
+    with suppress(SystemExit):
+        assert entry(arguments) == 1
+    assert "".join(written).count("usage: ") == 1
+    assert capsys.readouterr().err.count("No space left on device") == 1
 
 
 def test_ctrl_c_during_the_imports_shows_no_page_of_them(interruptible, monkeypatch):

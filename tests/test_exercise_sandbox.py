@@ -27,6 +27,8 @@ from test_exercise_engine import double, endless, exercise, judge
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import course_lib
+from course_lib import masks
 from course_practice.engine import answers, check_exercise, checking, clock, plain, progress, state, trial
 from course_practice.engine.clock import Limit, OutOfTime, in_time
 from course_practice.engine.sandbox import run_safely
@@ -253,7 +255,7 @@ PATCHED = [
     *[(torch, "allclose"), (torch, "tensor"), (torch.Tensor, "double"), (torch.nn.Module, "__call__")],
     *[(pathlib.Path, "read_text"), (pathlib.Path, "exists"), (re, "search"), (re, "compile"), (inspect, "unwrap")],
     *[(answers, "difference"), (checking, "difference_in"), (clock, "monotonic"), (progress, "record")],
-    *[(plain, "plain"), (trial, "run"), (state, "alone")],
+    *[(plain, "plain"), (trial, "run"), (state, "alone"), (masks, "masked_softmax"), (course_lib, "masks")],
 ]
 
 
@@ -518,6 +520,14 @@ def test_an_unusual_type_is_told_with_what_was_expected():
     assert "Expected a tensor of booleans of shape (1, 1), got a tensor of torch.float8_e4m3fn." in result.message
 
 
+@pytest.mark.parametrize("sparse", ["to_sparse", "to_mkldnn"])
+def test_another_layout_is_told_with_the_way_back(sparse):
+    result = judge(lambda x: getattr(2 * x.reshape(-1, 1), sparse)())
+    assert re.search(
+        r"got a tensor of the layout torch\.\w+, not a dense one: end with `.to_dense\(\)`", result.message
+    )
+
+
 def test_a_harmless_class_of_tensors_is_as_good_as_a_tensor():
     assert judge(lambda x: (2 * x).as_subclass(type("Named", (torch.Tensor,), {}))).passed
 
@@ -587,11 +597,11 @@ def test_progress_that_notepad_has_saved_is_read(capsys):
 def test_a_reader_without_a_home_is_told_that_nothing_was_kept(monkeypatch):
     """As in a container that runs under a number which no list of users has."""
 
-    def home():
+    def home(path):
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.delenv("TRANSFORMER_COURSE_HOME")
-    monkeypatch.setattr(progress.Path, "home", home)
+    monkeypatch.setattr(pathlib.Path, "expanduser", home)
     result = judge(double)
     assert result.passed
     assert "set TRANSFORMER_COURSE_HOME to a writable folder" in dict(result.details)["Note"]
@@ -607,6 +617,19 @@ def test_progress_that_is_a_link_stays_one(content, tmp_path):
     judge(double)
     assert progress.progress_file().is_symlink()
     assert json.loads(target.read_text())["toy.double"]["attempts"] == (1 if content == "damaged" else 3)
+
+
+def test_what_a_killed_process_has_left_goes_with_the_next_save(home):
+    folder_of_progress()
+    old, new, other = (
+        home / f".{name}.tmp" for name in ("progress.json.0123456789abcdef", "progress.json.f" + "0" * 15, "a")
+    )
+    for path in (old, new, other):
+        path.touch()
+    for path in (old, other):
+        os.utime(path, (time.time() - 2 * progress.LEFT_FOR,) * 2)
+    judge(double)
+    assert [path.exists() for path in (old, new, other)] == [False, True, True]
 
 
 @pytest.mark.parametrize(

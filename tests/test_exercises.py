@@ -1,6 +1,7 @@
 """The truth table of every exercise: what must pass passes, what must fail fails with its own words."""
 
 import ast
+import copy
 import inspect
 
 import numpy as np
@@ -172,6 +173,27 @@ def test_none_fails(exercise):
 @each_exercise
 def test_handing_back_an_input_fails(exercise):
     assert_refused(check(exercise.id, lambda *args, **kwargs: [*args, *kwargs.values()][0]))
+
+
+@each_exercise
+def test_emptying_what_is_given_fails(exercise):
+    """Also where the exercise itself makes what the answer is given."""
+    emptied = []
+
+    def empties(*args, **kwargs):
+        made = exercise.reference(*args, **kwargs)
+        made = made if hasattr(made, "__enter__") else copy.deepcopy(made)
+        for value in [*args, *kwargs.values()]:
+            if isinstance(value, list | dict | set) and value:
+                value.clear(), emptied.append(value)
+            elif isinstance(value, np.ndarray):
+                value.fill(7), emptied.append(value)
+        return made
+
+    result = check(exercise.id, empties)
+    if emptied:
+        later = exercise.id == "translation.put_in"  # it reads what it is given in the block, too
+        assert_refused(result, None if later else "changes-input")
 
 
 @each_exercise

@@ -92,6 +92,16 @@ def test_the_stored_translator_is_packed_to_the_bytes_that_are_stored():
     assert len(for_pages(again)) <= 1_400_000, "the card on the pages says how much it loads"
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_weights_that_are_no_numbers_are_refused(number, tmp_path, capsys):
+    translator = pre_norm()
+    translator.model.output.weight.data[3, 5] = number
+    translator.save(tmp_path)
+    assert export.main([str(tmp_path)]) == 1
+    assert "expected weights that are numbers, got NaN or infinity in src_embedding" in capsys.readouterr().err
+    assert not (tmp_path / "exported").exists()
+
+
 def test_what_is_no_translator_is_refused_in_one_line(tmp_path, capsys):
     assert export.main([str(tmp_path)]) == 1
     assert "got no model.pt: train into that folder first" in capsys.readouterr().err

@@ -176,6 +176,8 @@ def test_the_usual_cache_is_in_the_folder_of_the_course(tmp_path, monkeypatch):
     assert (tmp_path / "multi30k" / "train.de.gz").is_file()
     monkeypatch.delenv("TRANSFORMER_COURSE_HOME")
     assert loader.course_home() == Path.home() / ".transformer-course"
+    monkeypatch.setenv("TRANSFORMER_COURSE_HOME", "~/course")
+    assert loader.course_home() == Path.home() / "course"
 
 
 def test_a_host_that_hangs_up_is_asked_again(tmp_path):

@@ -119,6 +119,17 @@ def test_the_page_shows_every_row_and_counts_them():
         assert STORED[row["id"]].rstrip() in shown
 
 
+def test_a_pitfall_without_a_stored_output_is_named(tmp_path):
+    new, folder = ROWS[0] | {"id": "quite-new"}, tmp_path / "book" / "pitfalls"
+    folder.mkdir(parents=True)
+    (folder / "05_masks.yml").write_text(yaml.safe_dump([ROWS[0], new]), encoding="utf-8")
+    (tmp_path / "book" / "results").symlink_to(ROOT / "book" / "results")
+    page = Environment()
+    page.srcdir = tmp_path
+    with pytest.raises(ValueError, match=r"^expected a stored output .* got none of quite-new: run make"):
+        page_pitfalls.read(page)
+
+
 def test_rows_link_to_the_heading_that_measures_them():
     page, link = Environment("05_masks"), page_pitfalls.link
     measured = " Measured in [05 · Masks](/chapters/05_masks.ipynb#a-row-with-nothing-to-see)."

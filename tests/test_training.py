@@ -130,8 +130,11 @@ def test_smoothing_that_is_no_share_is_refused(smoothing):
     [
         ({}, "expected one of steps and seconds, got steps=None and seconds=None: name how long"),
         ({"steps": 1, "seconds": 1.0}, "expected one of steps and seconds, got steps=1 and seconds=1.0: name how long"),
-        ({"steps": 0}, "expected steps of at least 1, got 0: it counts"),
-        ({"steps": 1, "checkpoint_every": 0}, "expected checkpoint_every of at least 1, got 0"),
+        ({"steps": 0}, "expected steps as a whole number of at least 1, got 0: it counts"),
+        ({"steps": 1.5}, "expected steps as a whole number of at least 1, got 1.5"),
+        ({"steps": "3"}, "expected steps as a whole number of at least 1, got '3'"),
+        ({"steps": math.nan}, "expected steps as a whole number of at least 1, got nan"),
+        ({"steps": 1, "checkpoint_every": 0}, "expected checkpoint_every as a whole number of at least 1, got 0"),
         ({"seconds": 0.0}, "expected seconds above 0, got 0.0: nothing would be learned"),
         ({"steps": 1, "clip": -1.0}, "expected clip above 0, got -1.0"),
         ({"steps": 1, "clip": math.nan}, "expected clip above 0, got nan"),

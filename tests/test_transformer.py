@@ -210,7 +210,7 @@ def test_messages():
     with pytest.raises(ValueError, match="expected d_model divisible by n_heads, got d_model=6 and n_heads=4"):
         model(n_heads=4)
     with pytest.raises(
-        ValueError, match="expected positions 'sinusoidal' or 'learned', got 'rotary': choose one of the two"
+        ValueError, match="expected positions 'sinusoidal' or 'learned', got 'rotary': choose one of them"
     ):
         model(positions="rotary")
 
@@ -252,6 +252,26 @@ def test_reordered_and_kept_beams_go_on_with_their_own_history():
 def test_sizes_of_nothing_are_refused(name, size):
     with pytest.raises(ValueError, match=f"expected sizes of at least 1, got TransformerConfig.*{name}={size}.*choose"):
         Transformer(TransformerConfig(**{"vocab_size": 11, name: size}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[("dropout", math.nan), ("dropout", 1.5), ("dropout", -0.1), ("max_len", 0), ("max_len", -1)],
+        *[
+            ("n_heads", 0),
+            ("n_heads", 2.0),
+            ("d_model", 512 / 8),
+            ("d_ff", 8.5),
+            ("n_layers", 1.0),
+            ("vocab_size", math.nan),
+        ],
+    ],
+)
+def test_numbers_that_no_model_can_have_are_refused(name, value):
+    words = f"expected whole numbers of at least 1, and dropout from 0 to 1, got TransformerConfig.*{name}={value}[,)]"
+    with pytest.raises(ValueError, match=words):
+        Transformer(TransformerConfig(**{"vocab_size": 11, name: value}))
 
 
 def test_a_configuration_without_words_is_counted_all_the_same():

@@ -28,10 +28,10 @@ def read(env: BuildEnvironment) -> dict[str, list[dict]]:
     for path in (stored, *files):
         env.note_dependency(str(path))
     outputs = json.loads(stored.read_text(encoding="utf-8"))["outputs"]
-    return {
-        path.stem: [row | {"output": outputs[row["id"]]} for row in yaml.safe_load(path.read_text(encoding="utf-8"))]
-        for path in files
-    }
+    rows = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in files}
+    if new := [row["id"] for found in rows.values() for row in found if row["id"] not in outputs]:
+        raise ValueError(f"expected a stored output of each pitfall, got none of {', '.join(new)}: run make pitfalls")
+    return {chapter: [row | {"output": outputs[row["id"]]} for row in found] for chapter, found in rows.items()}
 
 
 def page(env: BuildEnvironment, text: str) -> str:

@@ -253,12 +253,12 @@ def check_sizes(length_penalty: float = 1.0, **sizes: int) -> None:
 
     >>> check_sizes(beam_size=0)
     Traceback (most recent call last):
-    ValueError: expected beam_size of at least 1, got 0: nothing could be written
+    ValueError: expected beam_size as a whole number of at least 1, got 0: it counts
     """
     for name, size in sizes.items():
         least = 0 if name == "batch" else 1
-        if size < least:
-            raise ValueError(f"expected {name} of at least {least}, got {size}: nothing could be written")
+        if not (hasattr(size, "__index__") and size >= least):
+            raise ValueError(f"expected {name} as a whole number of at least {least}, got {size}: it counts")
     if not abs(length_penalty) <= LARGEST_PENALTY:
         bounds = f"from -{LARGEST_PENALTY} to {LARGEST_PENALTY}"
         raise ValueError(f"expected length_penalty {bounds}, got {length_penalty}: 1 is usual")

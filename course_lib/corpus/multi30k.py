@@ -17,7 +17,7 @@ from filelock import FileLock
 from tqdm.auto import tqdm
 
 from course_lib.corpus import Corpus, Sentence, lines_of
-from course_lib.files import sha256, written_whole
+from course_lib.files import course_home, sha256, written_whole
 
 COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
 ADDRESS = f"https://raw.githubusercontent.com/multi30k/dataset/{COMMIT}/data/task1/raw"
@@ -56,12 +56,6 @@ def multi30k(
         sides = [[tuple(line.strip().split(" ")) for line in lines] for lines in texts]
         splits[split] = [Sentence(src, tgt) for src, tgt in zip(*sides, strict=True)]
     return Corpus("multi30k", "de", "en", splits)
-
-
-def course_home() -> Path:
-    """Where the course keeps its files on this machine: TRANSFORMER_COURSE_HOME, else ~/.transformer-course."""
-    home = os.environ.get("TRANSFORMER_COURSE_HOME")
-    return Path(home) if home else Path.home() / ".transformer-course"
 
 
 def lines_in(folder: Path, name: str) -> list[str]:

@@ -129,8 +129,8 @@ class TrainingSettings:
         if self.precision not in ("float32", "bfloat16"):
             raise ValueError(f"expected precision 'float32' or 'bfloat16', got {self.precision!r}: choose one of them")
         for name in ("steps", "evaluate_every", "checkpoint_every"):
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise ValueError(f"expected {name} of at least 1, got {getattr(self, name)}: it counts")
+            if (number := getattr(self, name)) is not None and not (hasattr(number, "__index__") and number >= 1):
+                raise ValueError(f"expected {name} as a whole number of at least 1, got {number!r}: it counts")
         for name in ("seconds", "clip", "peak_lr"):
             if getattr(self, name) is not None and not getattr(self, name) > 0:
                 raise ValueError(f"expected {name} above 0, got {getattr(self, name)}: nothing would be learned")

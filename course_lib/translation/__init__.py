@@ -164,11 +164,9 @@ def alignment_accuracy(
     hits = total = 0
     for pair in pairs:
         looked_at = translator.attention(pair.src_text, pair.tgt_text).mean(dim=0).argmax(dim=-1).tolist()
-        partners: dict[int, set[int]] = {}
-        for src, tgt in pair.alignment:
-            partners.setdefault(tgt, set()).add(src)
-        hits += sum(looked_at[tgt] in sources for tgt, sources in partners.items())
-        total += len(partners)
+        linked = {tgt for _, tgt in pair.alignment}
+        hits += sum((looked_at[tgt], tgt) in pair.alignment for tgt in linked)
+        total += len(linked)
         done(1)
     return hits / max(total, 1)
 

@@ -118,7 +118,9 @@ def _described(value: Tensor, name: str) -> Tensor | Foreign:
             return Foreign(f"{name} of {value.dtype}{', nested' * value.is_nested}")
         if value.is_meta:
             return Foreign(f"{name} without numbers (device='meta')")
-        bare = Tensor.as_subclass(value, Tensor).detach().cpu().to_dense()
+        if value.layout is not torch.strided:
+            return Foreign(f"{name} of the layout {value.layout}, not a dense one: end with `.to_dense()`")
+        bare = Tensor.as_subclass(value, Tensor).detach().cpu()
         return bare if type(bare) is Tensor else Foreign(name)
     except Exception:
         return Foreign(name)

@@ -8,24 +8,25 @@ import contextlib
 import itertools
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
-from course_lib.files import written_whole
+from course_lib.files import course_home, written_whole
 from course_practice.engine.clock import Limit
 from course_practice.engine.sandbox import run_safely
 
 _BETWEEN = ",\n "  # an exercise a line, which is written ten times as fast as a file with indentation throughout
+LEFT_FOR = 3600  # seconds: who began to write so long ago was killed
 TIME_LIMIT = 10.0  # for kept source to define what it defines
 
 
 def progress_file() -> Path:
     """Where progress is kept."""
-    home = os.environ.get("TRANSFORMER_COURSE_HOME")
-    return (Path(home) if home else Path.home() / ".transformer-course") / "progress.json"
+    return course_home() / "progress.json"
 
 
 def _file() -> Path:
@@ -104,6 +105,10 @@ def _updating() -> Iterator[dict[str, dict[str, Any]]]:
         yield progress
         with written_whole(path) as file:
             file.write(_written(progress))
+        for left in path.parent.glob(f".{path.name}.{'[0-9a-f]' * 16}.tmp"):
+            with contextlib.suppress(OSError):  # it may stay: what counts is saved
+                if time.time() - left.stat().st_mtime > LEFT_FOR:
+                    left.unlink()
 
 
 def kept_solution(exercise_id: str) -> Callable[..., Any]:

@@ -190,10 +190,8 @@ class Trial:
         repair = self._repair([number], keeps_inputs=True)
         if repair is not None:
             return with_repair(self.exercise, found, repair, details)
-        given = self.cases[number]
-        written = [
-            given.args[int(name)] if name.isdigit() else given.kwargs[name] for name in self.outcomes[number].changed
-        ]
+        given, changed = self.cases[number], self.outcomes[number].changed
+        written = [given.args[int(name)] if name.isdigit() else given.kwargs[name] for name in changed]
         advice = _NEW_TENSOR if all(isinstance(value, torch.Tensor) for value in written) else _NEW_LIST
         return failed(self.exercise, Difference(found.kind, f"{found.sentence} {advice}"), details)
 

@@ -75,6 +75,8 @@ def packed(translator: Translator, rounding: bool = False) -> bytes:
     tensors = {name: p.detach().float().cpu().contiguous() for name, p in translator.model.named_parameters()}
     for name in [name for name, weight in tensors.items() if rounding and weight.dim() > 1]:
         tensors[name], tensors[name + SCALE] = rounded(tensors[name])
+    if wrong := [name for name, weight in tensors.items() if not weight.isfinite().all()]:
+        raise ValueError(f"expected weights that are numbers, got NaN or infinity in {wrong[0]}: train it anew")
     kind = next(name for name, (cls, _) in MODELS.items() if isinstance(translator.model, cls))
     words = {name: getattr(translator.vocabulary, name) for name in ("kind", "specials", "vocab", "merges")}
     about = {"config": asdict(translator.model.config), "vocabulary": {"format": FORMAT, **words}}

@@ -52,7 +52,7 @@ def parser() -> cli.Parser:
     group = p.add_argument_group("model")
     group.add_argument("--folder", type=cli.path, required=True, help="the folder of the training")
     cli.add_search(group, "beam size; 1 is greedy (default: as after the training)")
-    group.add_argument("--max-len", type=whole(1), help="tokens of a translation at most (default: by the source's)")
+    group.add_argument("--max-len", type=whole(1, 20 * LONGEST), help="tokens at most (default: by the source's)")
     cli.add_threads(group)
 
     group = p.add_argument_group("output")

@@ -42,12 +42,12 @@ def replayed(obj: Callable, given: Case, spell: Callable[[str], str] = str) -> o
     'o w</w>: merge 1 occurs 2 times here, and another pair 3 times'
     """
     frequencies, n_merges = given.args
-    answer = obj(dict(frequencies), n_merges)
+    words, answer = folded(frequencies, spell), obj(frequencies, n_merges)  # in this order: it may change them
     if not isinstance(answer, list | tuple):
         return answer
     if not all(isinstance(pair, list | tuple) and len(pair) == 2 and {*map(type, pair)} == {str} for pair in answer):
         return f"no list of pairs of symbols: {list(answer)}"
-    problem = _problem([*map(tuple, answer)], n_merges, folded(frequencies, spell))
+    problem = _problem([*map(tuple, answer)], n_merges, words)
     return f"{', '.join(map(' '.join, answer))}: {problem}" if problem else GOOD
 
 

@@ -121,15 +121,14 @@ PAIRS = {
 
 
 def _run(obj, given):
-    (about,) = given.args
     vocabulary = BPE.train(TRAIN, n_merges=12)
-    return obj(_Reverser(vocabulary), vocabulary, list(PAIRS[about]))
+    return obj(_Reverser(vocabulary), vocabulary, *given.kwargs.values())
 
 
 EXERCISE = Exercise(
     reference=score,
     starter=starter_score,
     call=_run,
-    cases=lambda: [case(about, about=about) for about in PAIRS],
+    cases=lambda: [case(pairs=list(pairs), about=about) for about, pairs in PAIRS.items()],
     alternatives=(one_by_one,),
 )
