@@ -182,7 +182,7 @@ def test_the_map_shows_the_attention_of_the_model(visit, translator):
     [
         ("", "Expected a Korean sentence, got nothing: type one, or choose an example."),
         ("재윤은 slept", "Expected Korean letters and spaces, got “s”: leave it out, or write it in Korean letters."),
-        ("재윤은 뷁", "Expected letters that its training showed where they stand, got “뷁”: write another word."),
+        ("재윤은 뷁", "Expected letters that it has met in this place of a word, got “뷁”: write another word."),
         ("재윤은 잤다 " * 14, "Expected at most 40 tokens, got 56: write a shorter sentence."),
     ],
     ids=["nothing", "English", "unknown letter", "long"],
@@ -193,7 +193,7 @@ def test_what_it_cannot_read_is_refused_in_a_sentence(text, words, visit):
     assert translate(page, text) == words
     assert page.get_by_label("A Korean sentence").get_attribute("aria-invalid") == "true"
     assert not page.locator("table").is_visible()
-    assert translate(page, "재윤은 잤다").startswith("Jaeyun slept")
+    assert translate(page, "재윤은 잤다.").startswith("Jaeyun slept")
 
 
 @pytest.mark.parametrize("docname", page_translator.CARDS)

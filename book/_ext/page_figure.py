@@ -46,7 +46,7 @@ def caption(stored: dict) -> str:
         f"A Transformer made of this course's parts, after {stored['training_seconds']} seconds of training on the "
         "course's own corpus, reads a Korean sentence that it was never trained on. It writes "
         f"“{stored['translation']}”. "
-        f"Of {stored['test_sentences']:,} such sentences it translates {stored['exact_match_on_test']:.0%} exactly. "
+        f"Of {stored['test_sentences']:,} such sentences it translates {stored['exact_match_on_test']:.1%} exactly. "
         "Point at an English word, or choose it with the keyboard: the lines lead to the Korean words that the model "
         "looks at before it writes it."
     )

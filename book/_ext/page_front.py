@@ -30,7 +30,7 @@ class Start(SphinxDirective):
             f"{hours['main']} + {hours['practice']} hours": f"to read {len(required(env))} chapters, and to practice",
             f"{hours['exercises']} exercises": "whose checks name your mistake",
             f"{mistakes} mistakes": "that others made, each with what it does",
-            f"{stored['exact_match_on_test']:.0%} right": f"of {stored['test_sentences']:,} sentences new to your "
+            f"{stored['exact_match_on_test']:.1%} right": f"of {stored['test_sentences']:,} sentences new to your "
             f"translator, after {stored['training_seconds']} seconds of training on a CPU",
         }
         rows = "".join(f"<div><dt>{name}</dt><dd>{words}</dd></div>" for name, words in facts.items())

@@ -21,7 +21,7 @@ function refusal(translator, text) {
   const foreign = [...text].find((letter) => letter !== " " && !KOREAN.test(letter));
   if (foreign) return [`Expected Korean letters and spaces, got “${foreign}”: leave it out, or write it in Korean letters.`];
   const [unknown] = translator.unknown(text);
-  if (unknown) return ["Expected letters that its training showed where they stand, got “", korean(unknown), "”: write another word."];
+  if (unknown) return ["Expected letters that it has met in this place of a word, got “", korean(unknown), "”: write another word."];
   const count = translator.encode(text).length;
   if (count > LONGEST_SOURCE) return [`Expected at most ${LONGEST_SOURCE} tokens, got ${count}: write a shorter sentence.`];
   return null;
@@ -98,7 +98,7 @@ function courseTranslatorCard(place, translator) {
 
   async function translate() {
     const mine = ++run;
-    const typed = input.value.normalize("NFC").trim().replace(/\s+/g, " ");
+    const typed = input.value.normalize("NFC").replace(/\s+/g, " ").replace(/[\s.?!]+$/, "").trim();
     const problem = refusal(translator, typed);
     input.setAttribute("aria-invalid", String(Boolean(problem)));
     beams.hidden = true;
