@@ -38,7 +38,7 @@ def difference(expected: Any, got: Any, rtol: float, atol: float) -> Difference 
         return None if same else Difference("wrong-values", f"Expected {expected!r}, got {brief(got)}.")
     want, have = as_tensor(expected), as_tensor(got)
     if isinstance(got, tuple) and (want is None or have is None or have.shape != want.shape):
-        return Difference("wrong-type", f"Expected one result, got {len(got)}.")
+        return Difference("wrong-type", f"Expected {_kind_of(want)}, got a tuple of {len(got)}.")
     if want is None or have is None:
         return Difference("wrong-type", f"Expected {_kind_of(want)}, got {brief(got)}.")
     if have.shape != want.shape:

@@ -2,9 +2,6 @@
 
 import math
 
-from course_lib.training import noam
-
 WORDS = 482
 SHARES = [0.9 + 0.1 / WORDS] + [0.1 / WORDS] * (WORDS - 1)
 FLOOR = -sum(share * math.log(share) for share in SHARES)
-PEAK = noam(4000, 512, 4000)
