@@ -20,7 +20,7 @@ from experiments import store
 
 N_WORDS, FIRST = 15, 4
 VOCAB = FIRST + 2 * N_WORDS
-LONGEST, STEPS, EVERY, HELD_OUT, SEEDS = 8, 500, 50, 300, [0, 1, 2]
+LONGEST, STEPS, EVERY, SENTENCES, SEEDS = 8, 500, 50, 300, [0, 1, 2]
 
 
 def sentences(batch, generator):
@@ -60,7 +60,7 @@ def run(bugs, seed):
     make_reproducible(seed)
     model = machine_with(bugs)(VOCAB, 32, 4, 64, 2)
     generator = torch.Generator().manual_seed(seed)
-    valid = sentences(HELD_OUT, torch.Generator().manual_seed(99))
+    valid = sentences(SENTENCES, torch.Generator().manual_seed(99))
     optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))
     curve = []
     for step in range(STEPS):
