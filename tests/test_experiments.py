@@ -32,9 +32,11 @@ SMALL = {
 }
 
 
-@cache
+whole_corpus = cache(course_corpus)
+
+
 def small_corpus(seed=0, n_train=0, size=20):
-    corpus = course_corpus(seed, 600)
+    corpus = whole_corpus(seed, 600)
     return Corpus("course", "ko", "en", {s: corpus[s] if s == "train" else corpus[s][:size] for s in corpus.splits})
 
 
@@ -80,7 +82,7 @@ SIZES = {
     "training_recipes": {"CHOOSING": [0], "FEW": [0], "FRESH": [0], "SPOILED": 1, "train_once": shortly},
     "training_warmup": {"FRESH": [0], "train_once": shortly},
     "translation_depth": {"UPDATES": {"Transformer": 1, "GRU": 1}, "MORE_UPDATES": 1, "OLD": 10, "NEW": 5},
-    "translation_own": {"LONGEST": 2},
+    "translation_own": {"UPDATES": 1, "LONGEST": 2},
     "translator": {"updates": 1, "sentences": 2},
 }
 # Plans whose rows have sizes of their own, and what they become.
@@ -95,6 +97,7 @@ PLANS = {
     "training_recipes": {
         "SPOILS": lambda plan: {name: replace(r, spoiled=r.spoiled and 1) for name, r in plan.items()}
     },
+    "translation_own": {"ARMS": lambda plan: [(name, seed) for name, seed in plan if seed == 0]},
 }
 
 
