@@ -22,14 +22,14 @@ LEARNED_SEEDS, LEARNED_STEPS = [0, 1, 2], 400
 LEARNED_RATES = [10 ** (power / 2) for power in range(-8, -1)]
 
 
-def fetched(d_k: int, scale: float, lr: float, seed: int, *, length: float = 1.0, steps: int = FREE_STEPS) -> float:
+def fetched(d_k: int, scale: float, lr: float, seed: int) -> float:
     """The share of 100 queries that end within 0.1 of the value of their key 0."""
     generator = torch.Generator().manual_seed(seed)
-    query = length * torch.randn(100, 1, d_k, generator=generator, dtype=torch.float64)
+    query = torch.randn(100, 1, d_k, generator=generator, dtype=torch.float64)
     key = torch.randn(100, N_KEYS, d_k, generator=generator, dtype=torch.float64)
     value = torch.randn(100, N_KEYS, 1, generator=generator, dtype=torch.float64)
     optimizer = torch.optim.SGD([query.requires_grad_()], lr=lr)
-    for _step in range(steps):
+    for _step in range(FREE_STEPS):
         output = (scale * query @ key.mT).softmax(dim=-1) @ value
         loss = (output - value[:, :1]).square().sum()
         optimizer.zero_grad()

@@ -10,13 +10,11 @@ decoder's steps, the best of five; all sources have 16 tokens. About three minut
 """
 
 import time
-from contextlib import ExitStack
 from dataclasses import replace
 from unittest.mock import patch
 
 import torch
 
-from course_lib.fast import cached
 from course_lib.fast.cached import CachedTransformer, Slots
 from course_lib.masks import causal_mask
 from course_lib.tokens import BOS
@@ -66,13 +64,11 @@ def packed_alone(model: Transformer, src: torch.Tensor, tgt: torch.Tensor):
 
     def run():
         for n in range(1, tgt.shape[1] + 1):
-            with ExitStack() as changed:
-                changed.enter_context(patch.object(positions, "rows", lambda start, stop, n=n: table[:n]))
-                changed.enter_context(patch.object(cached, "itself", lambda tokens, n=n: causal_mask(n)[None]))
-                visible = torch.zeros(len(src), n, 0, dtype=torch.bool)
-                fresh = replace(last, own=empty(last), visible=visible)
-                with patch.object(torch, "cat", joined_to_nothing):
-                    logits, _ = searcher.step(tgt[:, :n], fresh)
+            visible = torch.zeros(len(src), n, 0, dtype=torch.bool)
+            fresh = replace(last, own=empty(last), visible=visible)
+            first_rows = patch.object(positions, "rows", lambda start, stop, n=n: table[:n])
+            with first_rows, patch.object(torch, "cat", joined_to_nothing):
+                logits, _ = searcher.step(tgt[:, :n], fresh)
         return logits
 
     return run
@@ -83,9 +79,9 @@ def empty(state) -> list[Slots]:
 
 
 def joined_to_nothing(tensors, dim=0, cat=torch.cat):
-    """`torch.cat`, where one mask serves all sentences of a batch."""
-    first, second = tensors
-    return cat([first, second.expand(len(first), -1, -1)], dim=dim)
+    """`torch.cat` of the mask of no slots and that of the new ones, which here see those before them, too."""
+    nothing, own = tensors
+    return cat([nothing, causal_mask(own.shape[-1]).expand_as(own)], dim=dim)
 
 
 ARMS = {"plain": plain, "packed": packed_alone, "cached": with_cache}

@@ -27,6 +27,7 @@ from course_lib.transformer import Transformer, TransformerConfig
 from experiments import store
 
 SEEDS, WIDTHS, ALPHAS, JUDGED, MAX_LEN = [0, 1, 2], [1, 2, 3, 4, 8], [-1.0, 0.0, 0.6, 1.0, 2.0, 5.0], 40, 30
+N_TRAIN, N_TEST, UPDATES, MAX_CALLS = 8000, 300, 800, 2000
 TIES = 1e-9  # a log-probability that differs by less is the same
 
 
@@ -35,8 +36,8 @@ class Bench:
 
     def __init__(self):
         seen = set()
-        train = generate(0, "train", 8000, {"three adjuncts": 1}, seen)
-        self.test = generate(0, "garden_path", 300, {"three adjuncts": 1}, seen)
+        train = generate(0, "train", N_TRAIN, {"three adjuncts": 1}, seen)
+        self.test = generate(0, "garden_path", N_TEST, {"three adjuncts": 1}, seen)
         self.bpe = BPE.train([text for pair in train for text in (pair.src_text, pair.tgt_text)], n_merges=600)
         self.pairs = encode_pairs(train, self.bpe)
         self.src = pad([[*self.bpe.encode(pair.src_text), EOS] for pair in self.test])
@@ -47,7 +48,7 @@ class Bench:
         sizes = {"d_model": 64, "n_heads": 4, "d_ff": 128, "n_layers": 1}
         config = TransformerConfig(self.bpe.vocab_size, **sizes, dropout=0.0, norm_first=True)
         model = Transformer(config).double()
-        settings = TrainingSettings(steps=800, peak_lr=8e-3, warmup=0.1, label_smoothing=smoothing, seed=seed)
+        settings = TrainingSettings(steps=UPDATES, peak_lr=8e-3, warmup=0.1, label_smoothing=smoothing, seed=seed)
         Trainer(model, Batches(self.pairs, max_tokens=300, seed=seed), settings, loss=fast_loss, quiet=True).run()
         return model.eval().requires_grad_(False)
 
@@ -97,7 +98,7 @@ def search(model, src, width: int, alpha: float = 0.0, exact: bool = False) -> l
 def judged(bench: Bench, model: Transformer) -> tuple[list[Hypothesis | None], dict]:
     """The model's most probable sentences, and how probable the five right ones are."""
     found = [
-        exact_search(model.step, model.start(row[row != 0][None]), MAX_LEN, max_calls=2000)
+        exact_search(model.step, model.start(row[row != 0][None]), MAX_LEN, max_calls=MAX_CALLS)
         for row in bench.src[:JUDGED]
     ]
     of_readings = [bench.log_probs(model, [texts[n] for texts in bench.readings]) for n in range(5)]

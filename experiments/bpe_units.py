@@ -33,7 +33,7 @@ from experiments import store
 
 SEEDS = [0, 1, 2]
 RATES = [0.003, 0.006, 0.012]
-STEPS, BATCH, LONG = 500, 18, 4
+STEPS, BATCH, LONG, MAX_LEN = 500, 18, 4, 60
 UNITS = {"characters": 0, "300 merges": 300, "1,000 merges": 1000, "all merges": 10_000, "words": None}
 CUT = {"all, 0 % cut": 0.0, "all, 20 % cut": 0.2}
 LONGER = ["characters", "300 merges", "all merges", *CUT]
@@ -46,6 +46,9 @@ class Words:
         self.ids = {word: 4 + i for i, word in enumerate(sorted({w for text in texts for w in text.split(" ")}))}
         self.word_of = {i: word for word, i in [*self.ids.items(), *SPECIALS.items()]}
         self.vocab_size = 4 + len(self.ids)
+
+    def check_course_ids(self):
+        """Its words begin at 4."""
 
     def encode_batch(self, texts):
         return [[self.ids.get(word, UNK) for word in text.split(" ")] for text in texts]
@@ -60,7 +63,7 @@ class Mixed:
     def __init__(self, whole, pieces, texts):
         self.whole, self.pieces = whole, pieces
         self.known = {word for text in texts for word in text.split(" ")}
-        self.vocab_size, self.decode = whole.vocab_size, whole.decode
+        self.vocab_size, self.decode, self.check_course_ids = whole.vocab_size, whole.decode, whole.check_course_ids
 
     def ids(self, word, cut):
         if not cut:
@@ -142,7 +145,7 @@ def translate(model, tokenizer, pairs):
     for start in range(0, len(pairs), 100):
         batch = make_batch(pairs[start : start + 100])
         cached = CachedTransformer(model)
-        found = greedy_search(cached.step, cached.start(batch.src), len(batch.rows), max_len=60)
+        found = greedy_search(cached.step, cached.start(batch.src), len(batch.rows), max_len=MAX_LEN)
         written += [tokenizer.decode([i for i in hypothesis.tokens if i > UNK]) for hypothesis in found]
     return written
 

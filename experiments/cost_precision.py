@@ -22,17 +22,17 @@ from experiments import store
 
 RATES, SEEDS, UPDATES, BATCH, CHECK = [1e-2, 1e-3, 1e-4], [0, 1, 2], 150, 16, 256
 ARMS = ["float32", "autocast", "bfloat16", "rounded"]
-WARMUP = 30
+WARMUP, WIDTH, SECONDS = 30, 512, 1.0
 
 
-def gflops(dtype: torch.dtype, d: int = 512) -> float:
-    a, b = torch.randn(2, d, d).to(dtype)
+def gflops(dtype: torch.dtype) -> float:
+    a, b = torch.randn(2, WIDTH, WIDTH).to(dtype)
     times = []
-    while len(times) < 3 or (sum(times) < 1.0 and len(times) < 200):
+    while len(times) < 3 or (sum(times) < SECONDS and len(times) < 200):
         start = time.process_time()
         a @ b
         times.append(time.process_time() - start)
-    return float(f"{2 * d**3 / min(times) / 1e9:.2g}")
+    return float(f"{2 * WIDTH**3 / min(times) / 1e9:.2g}")
 
 
 def sentences() -> tuple[list, list, int]:

@@ -21,7 +21,7 @@ from experiments import store
 
 WIDTHS = [128, 1024, 8192]
 VECTORS = [1, 2, 4, 8, 16, 32, 64]
-SECONDS, RUNS = 1.0, 5
+SECONDS, RUNS, AT_ONCE = 1.0, 5, 2**22
 SIZES = {"small": {"d_model": 64, "n_heads": 4, "d_ff": 256, "n_layers": 2}}
 SIZES["large"] = {"d_model": 256, "n_heads": 8, "d_ff": 1024, "n_layers": 4}
 LENGTHS = [64, 128, 256, 512]
@@ -39,7 +39,7 @@ def seconds(work: Callable[[], object], runs: int | None = None) -> float:
 def vectors(d: int) -> dict:
     """Each call goes through the matrix several times, so that the clock has enough to measure."""
     weight = torch.randn(d, d)
-    times = max(1, 2**22 // d**2)
+    times = max(1, AT_ONCE // d**2)
     found = []
     for m in VECTORS:
         x = torch.randn(m, d)

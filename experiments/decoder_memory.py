@@ -23,7 +23,7 @@ from experiments import store
 from experiments.decoder_question import Translator
 
 FIRST, VOCAB, SHORTEST, LONGEST = 4, 14, 2, 6
-SEEDS, UPDATES, HELD_OUT = [0, 1, 2], 400, 500
+SEEDS, UPDATES, EVERY, RANDOM_UPDATES, HELD_OUT = [0, 1, 2], 400, 20, 150, 500
 Batch = tuple[Tensor, Tensor, Tensor]
 
 
@@ -77,7 +77,6 @@ def trained(
     cross: Callable[[], nn.Module] | None = None,
     cross_mask: bool = True,
     rate: float = 0.01,
-    updates: int = UPDATES,
     every: int = 0,
 ) -> tuple[nn.Module, list]:
     """A model trained on what `make` returns; with `every`, what `progress` says on the way."""
@@ -88,10 +87,10 @@ def trained(
         model.decoder.layers[0].cross_attention = cross().double()
     optimizer = torch.optim.Adam(model.parameters(), lr=rate, betas=(0.9, 0.98))
     warm_up_then_fall = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, rate, updates, pct_start=0.1, cycle_momentum=False
+        optimizer, rate, UPDATES, pct_start=0.1, cycle_momentum=False
     )
     seen = []
-    for update in range(1, updates + 1):
+    for update in range(1, UPDATES + 1):
         src, tgt_in, tgt_out = make(64, generator)
         real = padding_mask(src)
         logits = model.decode(tgt_in, model.encode(src, real), real if cross_mask else None)
@@ -207,7 +206,7 @@ def wrong_shift(seed: int, make: Callable) -> dict:
     }
 
 
-def random_words(seed: int, shift: int, diagonal: int, updates: int = 150) -> float:
+def random_words(seed: int, shift: int, diagonal: int) -> float:
     """The loss on words that no one can know, with labels `shift` positions on and the mask `tril(diagonal)`."""
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
@@ -216,7 +215,7 @@ def random_words(seed: int, shift: int, diagonal: int, updates: int = 150) -> fl
     mask = torch.ones(LONGEST, LONGEST, dtype=torch.bool).tril(diagonal)
     memory = torch.zeros(64, 1, 32, dtype=torch.float64)
     losses = []
-    for _update in range(updates):
+    for _update in range(RANDOM_UPDATES):
         words = torch.randint(FIRST, VOCAB, (64, LONGEST + 2), generator=generator)
         x = model.decoder(model.embed(words[:, :LONGEST]), memory, mask)
         loss = F.cross_entropy(model.output(x).mT, words[:, shift : shift + LONGEST])
@@ -270,7 +269,7 @@ def pads_appended(seed: int, masked: bool, make: Callable[[int, torch.Generator]
 
 def one_seed(seed: int) -> dict[str, list]:
     torch.set_num_threads(1)
-    model, on_the_way = trained(seed, every=20)
+    model, on_the_way = trained(seed, every=EVERY)
     found = {"memories": memories(seed, model), "learning": [on_the_way], "wrong word": [after_a_wrong_word(model)]}
     found["shifts"] = [wrong_shift(seed, make) for make in (not_shifted, shifted_twice)]
     found["random"] = [

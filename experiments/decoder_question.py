@@ -21,7 +21,7 @@ from experiments import store
 
 FIRST, N_WORDS, N = 4, 10, 6  # the first id of a word, words, and words in a sentence
 PLAIN, POLITE, VOCAB = FIRST + N_WORDS, FIRST + 2 * N_WORDS, FIRST + 3 * N_WORDS
-SEEDS, HELD_OUT = [0, 1, 2], 1000
+SEEDS, UPDATES, HELD_OUT = [0, 1, 2], 400, 1000
 
 
 class Translator(nn.Module):
@@ -91,7 +91,6 @@ def trained(
     reads=shifted,
     forms: str = "two",
     rate: float = 0.01,
-    updates: int = 400,
     own: bool = False,
     **sizes: int,
 ) -> nn.Module:
@@ -101,9 +100,9 @@ def trained(
     model = Translator(VOCAB, **sizes).double()
     optimizer = torch.optim.Adam(model.parameters(), lr=rate, betas=(0.9, 0.98))
     warm_up_then_fall = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, rate, updates, pct_start=0.1, cycle_momentum=False
+        optimizer, rate, UPDATES, pct_start=0.1, cycle_momentum=False
     )
-    for _update in range(updates):
+    for _update in range(UPDATES):
         src, tgt = pairs(64, generator, forms)
         tgt_in = reads(write(model, src, reads, generator) if own else tgt)
         loss = F.cross_entropy(model(src, tgt_in).mT, tgt)

@@ -29,6 +29,7 @@ from experiments import store
 
 SIDE, COLORS, WIDTH = 8, 6, 16
 SEEDS, SOME, MANY = [0, 1, 2], [0, 1, 2, 3, 4], list(range(10))
+POOLED, READ, BOARDS = 800, 600, 1000  # updates of `read_again`, boards of a test
 
 
 def boards(n: int, names: int, generator: torch.Generator, unseen: bool = False, side: int = SIDE):
@@ -132,10 +133,10 @@ def next_color(x: torch.Tensor) -> torch.Tensor:
 
 @torch.no_grad()
 def accuracy(
-    net: nn.Module, names: int, unseen: bool = False, side: int = SIDE, n: int = 1000
+    net: nn.Module, names: int, unseen: bool = False, side: int = SIDE, n: int | None = None
 ) -> tuple[float, list[float], float]:
     """The share of right tiles, the same by distance to the filled tile, and the share of answers from the board."""
-    x, targets = boards(n, names, torch.Generator().manual_seed(99), unseen, side)
+    x, targets = boards(n or BOARDS, names, torch.Generator().manual_seed(99), unseen, side)
     asked, answers = targets >= 0, net(x).argmax(dim=1)
     right = (answers == targets)[asked].double()
     on_board = x[:, COLORS : 2 * COLORS].amax(dim=(2, 3)) > 0
@@ -177,7 +178,7 @@ def row(kind: str, names: int, seed: int, steps: int, rate: float, width: int = 
 @torch.no_grad()
 def unframed(net: nn.Module) -> float:
     """How often an empty tile gets the color of its new pair all the same when the filled tile has lost its frame."""
-    x, targets = boards(1000, 3, torch.Generator().manual_seed(99), unseen=True)
+    x, targets = boards(BOARDS, 3, torch.Generator().manual_seed(99), unseen=True)
     new = (next_color(x) > 0) & (x[:, COLORS : 2 * COLORS] > 0)  # the filled tile of the new pair
     x[:, :COLORS].masked_fill_(new.any(dim=1, keepdim=True), 0.0)
     return (net(x).argmax(dim=1) == targets)[targets >= 0].double().mean().item()
@@ -200,14 +201,14 @@ def read_again(seed: int) -> list[dict]:
     """Train a pooling, freeze it up to its mean, and draw and train anew what follows, in three ways."""
     make_reproducible(seed)
     net = build("pooling 36", WIDTH, hidden=True)
-    train(net, 3, 800, 0.01, torch.Generator().manual_seed(seed))
+    train(net, 3, POOLED, 0.01, torch.Generator().manual_seed(seed))
     found, behind = [], [net[1].outward, net[2], net[4]]
     parameters = [p for layer in behind for p in layer.parameters()]
     for pairs, way in (("training", {}), ("training, no hint", {"hint": False}), ("all", {"new_pairs": True})):
         make_reproducible(seed)
         for layer in behind:
             layer.reset_parameters()
-        train(net, 3, 600, 0.01, torch.Generator().manual_seed(seed), **way, parameters=parameters)
+        train(net, 3, READ, 0.01, torch.Generator().manual_seed(seed), **way, parameters=parameters)
         found.append({"pairs": pairs, "seed": seed} | right(net))
     return found
 
@@ -247,9 +248,13 @@ def run(measure: Callable, trial: dict) -> dict | list[dict]:
     return found
 
 
-if __name__ == "__main__":
+def main() -> None:
     with ProcessPoolExecutor(2) as pool:
         rows = list(pool.map(partial(run, row), plan()))
         hidden = list(pool.map(partial(run, without_hint), plan_without_hint()))
         again = list(chain(*pool.map(partial(run, read_again), [{"seed": seed} for seed in SOME])))
     store(__file__, seeds=MANY, rows=rows, without_hint=hidden, read_again=again)
+
+
+if __name__ == "__main__":
+    main()

@@ -20,13 +20,14 @@ from experiments import layer_norm_depth, store
 from experiments.layer_norm_depth import SelfAttention, Stack, symbols
 
 SEEDS = list(range(10))
+WARMED, MEANS, LOUDER = 500, 200, 150  # updates
 RATE, RATES, LOUD = 0.01, (0.0003, 0.001, 0.003, 0.01, 0.03), 10
 
 
 def warmed(warmup):
     """One row for each seed; all of them are trained at once."""
     layer_norm_depth.SEEDS = SEEDS
-    return layer_norm_depth.run("post-norm", 6, (RATE,), steps=500, weights="Xavier", warmup=warmup)
+    return layer_norm_depth.run("post-norm", 6, (RATE,), steps=WARMED, weights="Xavier", warmup=warmup)
 
 
 class FirstMeans(Stack):
@@ -43,7 +44,7 @@ def without_means(means):
     """Three seeds, with PyTorch's initial weights, at a rate of 0.003."""
     layer_norm_depth.SEEDS = SEEDS[:3]
     layer_norm_depth.Stack = {"all layers": Stack, "first layer": FirstMeans}[means]
-    rows = layer_norm_depth.run("norm only", 4, (0.003,), steps=200)
+    rows = layer_norm_depth.run("norm only", 4, (0.003,), steps=MEANS)
     layer_norm_depth.Stack = Stack
     return [{"means": means, **row} for row in rows]
 
@@ -75,7 +76,7 @@ def louder():
     """Three seeds at each of five rates, and what the stream is like before the first update."""
     layer_norm_depth.SEEDS = SEEDS[:3]
     layer_norm_depth.Stack = Loud
-    rows = layer_norm_depth.run("residual only", 6, RATES, steps=150)
+    rows = layer_norm_depth.run("residual only", 6, RATES, steps=LOUDER)
     layer_norm_depth.Stack = Stack
     ends = {seed: at_the_end(Loud, seed) for seed in SEEDS[:3]}
     return [{"input": LOUD, **row, **dict(zip(("variety", "size"), ends[row["seed"]], strict=True))} for row in rows]
@@ -85,7 +86,7 @@ def loud(way):
     """The same input and rates, with Xavier's weights, in another way to join the sublayers."""
     layer_norm_depth.SEEDS = SEEDS[:3]
     layer_norm_depth.Stack = Loud
-    rows = layer_norm_depth.run(way, 6, RATES, steps=150, weights="Xavier")
+    rows = layer_norm_depth.run(way, 6, RATES, steps=LOUDER, weights="Xavier")
     layer_norm_depth.Stack = Stack
     return [{"input": LOUD, **row} for row in rows]
 

@@ -36,7 +36,7 @@ from experiments import store
 
 SEEDS = [0, 1, 2, 3, 4]
 UPDATES = [300, 1200]
-LENGTH, BATCH, RATE = 64, 16, 0.01
+LENGTH, BATCH, RATE, ROUNDS = 64, 16, 0.01, 30
 RATES = {300: [0.001, 0.003, 0.03], 1200: [0.003, 0.03]}
 OLD = {"rms_norm": False, "positions": "sinusoidal", "swiglu": False, "n_kv_heads": 4, "d_ff": 256}
 PARTS = {
@@ -171,14 +171,14 @@ def floors(ids: Tensor, test: Tensor, n_words: int) -> list[float]:
     return found
 
 
-def norm_speed(rounds: int = 30) -> dict[str, float]:
+def norm_speed() -> dict[str, float]:
     """Milliseconds of four norms, forward and backward, on 1024 tokens of width 512: the medians."""
     norms = {"layer norm, course": LayerNorm(512), "RMSNorm, course": RMSNorm(512)}
     norms |= {"layer norm, PyTorch": nn.LayerNorm(512), "RMSNorm, PyTorch": nn.RMSNorm(512)}
     found = {}
     for name, norm in norms.items():
         x, times = torch.randn(1024, 512, requires_grad=True), []
-        for _round in range(rounds):
+        for _round in range(ROUNDS):
             began = time.perf_counter()
             norm(x).sum().backward()
             times.append(1000 * (time.perf_counter() - began))

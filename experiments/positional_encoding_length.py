@@ -21,7 +21,7 @@ from experiments import store
 SEEDS = [0, 1, 2]
 N_WORDS, N, D = 10, 16, 32
 LONGEST, MAX_OFFSET, CLIP = 256, 48, 8
-STEPS, LONGER = 800, 2400  # with offsets, each row of the table is trained in some updates only
+STEPS, LONGER, CAUSAL = 800, 2400, 1000  # with offsets, each row of the table is trained in some updates only
 KINDS = ["none", "learned", "sinusoidal", "sinusoidal, longer"]
 KINDS += ["learned, offsets", "sinusoidal, offsets", "distances"]
 
@@ -167,7 +167,7 @@ def previous_word() -> list:
             make_reproducible(seed)
             layers = [Attention(D, causal=True) for _ in range(2)]
             model = Reader(make_positions(kind), layers, N_WORDS + 1)
-            train(model, behind_a_bos, 1000, 0.005)
+            train(model, behind_a_bos, CAUSAL, 0.005)
             found = {n: by_position(model, behind_a_bos, n) for n in (16, 24, 32, 64)}
             rows.append({"kind": kind, "seed": seed} | {f"{n}": in_and_out(right) for n, right in found.items()})
             print(rows[-1], flush=True)

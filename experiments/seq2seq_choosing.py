@@ -19,7 +19,7 @@ from course_lib.positional_encoding import look_up
 from course_lib.reproducible import make_reproducible
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from experiments import store
-from experiments.seq2seq_lengths import LENGTHS, SEEDS, VOCAB, exact, train
+from experiments.seq2seq_lengths import LENGTHS, SEEDS, UPDATES, VOCAB, exact, train
 from experiments.seq2seq_probe import WIDTH, SideBySide
 
 
@@ -49,7 +49,7 @@ def row(setting: tuple[str, bool, int]) -> dict:
     if two_layers:
         model.output = nn.Sequential(nn.Linear(model.output.in_features, 128), nn.ReLU(), nn.Linear(128, VOCAB))
     model = model.double()
-    train(model, seed, 1000, 0.01)
+    train(model, seed, UPDATES, 0.01)
     found = {"kind": kind, "two_layers": two_layers, "seed": seed}
     found["parameters"] = sum(p.numel() for p in model.parameters())
     found["exact"] = [round(exact(model, n), 3) for n in LENGTHS]

@@ -21,7 +21,7 @@ from experiments import store
 
 FIRST, VOCAB = 4, 14  # ten symbols, after PAD, BOS, EOS, UNK
 LENGTHS = list(range(2, 17, 2))
-SEEDS = [0, 1, 2]
+SEEDS, UPDATES, SEQUENCES = [0, 1, 2], 1000, 300
 
 
 class EqualWeights(AdditiveAttention):
@@ -98,12 +98,12 @@ def write(model: Seq2Seq, src: torch.Tensor) -> torch.Tensor:
 
 def exact(model: Seq2Seq, n: int, reverse: bool = True, n_pads: int = 0) -> float:
     """The share of 300 new sequences of length n, with pads after them or not, that are written completely right."""
-    src, tgt = pairs(300, n, torch.Generator().manual_seed(1000 + n), reverse)
+    src, tgt = pairs(SEQUENCES, n, torch.Generator().manual_seed(1000 + n), reverse)
     right = write(model, F.pad(src, (0, n_pads)))[:, : n + 1] == F.pad(tgt, (0, 1), value=EOS)
     return right.all(dim=1).double().mean().item()
 
 
-def row(kind, d_model, seed, updates=1000, rate=0.01, longest=12, one_direction=False, reverse=True) -> dict:
+def row(kind, d_model, seed, updates=UPDATES, rate=0.01, longest=12, one_direction=False, reverse=True) -> dict:
     make_reproducible(seed)
     model = build(kind, d_model, one_direction)
     train(model, seed, updates, rate, longest, reverse)

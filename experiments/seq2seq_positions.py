@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from course_lib.reproducible import make_reproducible
 from course_lib.tokens import BOS, EOS
 from experiments import store
-from experiments.seq2seq_lengths import SEEDS, build, pairs, train
+from experiments.seq2seq_lengths import SEEDS, UPDATES, build, pairs, train
 
 
 @torch.no_grad()
@@ -69,7 +69,7 @@ def main() -> None:
         for seed in SEEDS:
             make_reproducible(seed)
             model = build("fixed", 32, one_direction=directions == 1)
-            train(model, seed, 1000, 0.01, reverse=reverse)
+            train(model, seed, UPDATES, 0.01, reverse=reverse)
             task = "reverse" if reverse else "copy"
             found = {"directions": directions, "task": task, "seed": seed, "right": by_position(model, reverse)}
             positions.append(found)
@@ -78,7 +78,7 @@ def main() -> None:
     for seed in SEEDS:
         make_reproducible(seed)
         model = build("attention", 32, one_direction=False)
-        train(model, seed, 1000, 0.01)
+        train(model, seed, UPDATES, 0.01)
         alignments.append({"seed": seed, **aligned(model)})
         print(alignments[-1], flush=True)
     store(__file__, seeds=SEEDS, positions=positions, alignments=alignments)

@@ -19,9 +19,9 @@ from course_lib.positional_encoding import look_up
 from course_lib.reproducible import make_reproducible
 from course_lib.seq2seq import Seq2Seq
 from experiments import store
-from experiments.seq2seq_lengths import FIRST, LENGTHS, SEEDS, VOCAB, build, exact, pairs, train
+from experiments.seq2seq_lengths import FIRST, LENGTHS, SEEDS, UPDATES, VOCAB, build, exact, pairs, train
 
-WIDTH, SYMBOLS = 32, 6
+WIDTH, SYMBOLS, STEPS, N_TRAIN, N_TEST = 32, 6, 3000, 20_000, 2000
 SLOTS = max(LENGTHS)
 
 
@@ -49,21 +49,20 @@ class SideBySide(Seq2Seq):
 def probe(model: Seq2Seq, readout: nn.Module) -> dict:
     """How well a readout names the symbols of new sequences from their vector: all of them, and by position."""
     with torch.no_grad():
-        src, _ = pairs(22_000, SYMBOLS, torch.Generator().manual_seed(5))
+        src, _ = pairs(N_TRAIN + N_TEST, SYMBOLS, torch.Generator().manual_seed(5))
         vectors = model.start(src).last[:, 0]
-    new, optimizer = len(src) - 2000, torch.optim.Adam(readout.parameters(), lr=0.003)
-    steps = 3000
-    for step in range(steps):
-        optimizer.param_groups[0]["lr"] = 0.003 * (1 - step / steps)
-        chosen = torch.randint(new, (256,))
+    optimizer = torch.optim.Adam(readout.parameters(), lr=0.003)
+    for step in range(STEPS):
+        optimizer.param_groups[0]["lr"] = 0.003 * (1 - step / STEPS)
+        chosen = torch.randint(N_TRAIN, (256,))
         logits = readout(vectors[chosen]).view(256, SYMBOLS, VOCAB - FIRST)
         loss = F.cross_entropy(logits.flatten(0, 1), src[chosen].flatten() - FIRST)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     with torch.no_grad():
-        logits = readout(vectors[new:]).view(-1, SYMBOLS, VOCAB - FIRST)
-    right = (logits.argmax(dim=-1) + FIRST == src[new:]).double()
+        logits = readout(vectors[N_TRAIN:]).view(-1, SYMBOLS, VOCAB - FIRST)
+    right = (logits.argmax(dim=-1) + FIRST == src[N_TRAIN:]).double()
     by_position = [round(share, 3) for share in right.mean(dim=0).tolist()]
     return {"exact": round((right.sum(dim=1) == SYMBOLS).double().mean().item(), 3), "by_position": by_position}
 
@@ -72,7 +71,7 @@ def one_seed(seed: int) -> dict:
     torch.set_num_threads(1)
     make_reproducible(seed)
     model = build("fixed", WIDTH, one_direction=False)
-    train(model, seed, 1000, 0.01)
+    train(model, seed, UPDATES, 0.01)
     found = {"seed": seed, "lengths": LENGTHS, "exact": [round(exact(model, n), 3) for n in LENGTHS]}
     symbols = SYMBOLS * (VOCAB - FIRST)
     readouts = {
@@ -85,7 +84,7 @@ def one_seed(seed: int) -> dict:
     config = model.config
     make_reproducible(seed)
     wide = SideBySide(config).double()
-    train(wide, seed, 1000, 0.01)
+    train(wide, seed, UPDATES, 0.01)
     found["side_by_side"] = [round(exact(wide, n), 3) for n in LENGTHS]
     found["side_by_side_parameters"] = sum(p.numel() for p in wide.parameters())
     print(seed, found["side_by_side"], flush=True)

@@ -61,7 +61,11 @@ def train(seed: int, peak: float = BEST, n_pairs: int | None = None, shifted: bo
     return {"training": training, "validation": validation, "used": round(found["loss"], 3), "exact": found["exact"]}
 
 
-if __name__ == "__main__":
+def main() -> None:
     torch.set_num_threads(1)
     rows = [{"sick": name, "seed": seed} | train(seed, **changes) for name, changes in SICK.items() for seed in SEEDS]
     store(__file__, SEEDS, updates=list(range(EVERY, UPDATES + 1, EVERY)), rows=rows)
+
+
+if __name__ == "__main__":
+    main()

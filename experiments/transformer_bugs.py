@@ -20,7 +20,7 @@ from experiments import store
 
 N_WORDS, FIRST = 15, 4
 VOCAB = FIRST + 2 * N_WORDS
-LONGEST, STEPS, SEEDS = 8, 500, [0, 1, 2]
+LONGEST, STEPS, EVERY, SENTENCES, SEEDS = 8, 500, 50, 300, [0, 1, 2]
 
 
 def sentences(batch, generator):
@@ -60,7 +60,7 @@ def run(bugs, seed):
     make_reproducible(seed)
     model = machine_with(bugs)(VOCAB, 32, 4, 64, 2)
     generator = torch.Generator().manual_seed(seed)
-    valid = sentences(300, torch.Generator().manual_seed(99))
+    valid = sentences(SENTENCES, torch.Generator().manual_seed(99))
     optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))
     curve = []
     for step in range(STEPS):
@@ -69,7 +69,7 @@ def run(bugs, seed):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        if (step + 1) % 50 == 0:
+        if (step + 1) % EVERY == 0:
             with torch.no_grad():
                 curve.append(round(loss_of(model, *valid).item(), 4))
     src, tgt = valid
@@ -83,7 +83,7 @@ def main() -> None:
         for seed in SEEDS:
             rows.append(run(bugs, seed))
             print(rows[-1], flush=True)
-    store(__file__, seeds=SEEDS, steps=list(range(50, STEPS + 1, 50)), rows=rows)
+    store(__file__, seeds=SEEDS, steps=list(range(EVERY, STEPS + 1, EVERY)), rows=rows)
 
 
 if __name__ == "__main__":

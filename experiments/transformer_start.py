@@ -17,7 +17,7 @@ from course_lib.multi_head import MultiHeadAttention
 from course_lib.reproducible import make_reproducible
 from course_lib.transformer import Transformer, TransformerConfig
 from experiments import store
-from experiments.transformer_bugs import VOCAB, loss_of, rate, sentences
+from experiments.transformer_bugs import SENTENCES, VOCAB, loss_of, rate, sentences
 
 STEPS, SEEDS = 300, [0, 1, 2]
 STARTS = (
@@ -67,7 +67,7 @@ def run(start, seed):
     model = Transformer(config)
     begin(model, start)
     generator = torch.Generator().manual_seed(seed)
-    valid = sentences(300, torch.Generator().manual_seed(99))
+    valid = sentences(SENTENCES, torch.Generator().manual_seed(99))
     with torch.no_grad():
         first = loss_of(model, *valid).item()
     optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98))

@@ -30,7 +30,7 @@ ARMS = [("right", seed) for seed in SEEDS] + [(TWICE, seed) for seed in SEEDS[:3
 ARMS += [(name, 0) for name in WRONG_PARTS if name != TWICE]
 
 
-def run(seed: int, material: tuple, updates: int = UPDATES, sentences: int = SENTENCES) -> dict[str, float]:
+def run(seed: int, material: tuple) -> dict[str, float]:
     """Train one machine of the parts that are in place, and let it write."""
     corpus, vocabulary = material
     train, val, test = (tagged(corpus[split], "simple") for split in ("train", "val", "test"))
@@ -38,9 +38,9 @@ def run(seed: int, material: tuple, updates: int = UPDATES, sentences: int = SEN
     model = new_transformer(vocabulary)
     batches = Batches(encode_pairs(train, vocabulary), RECIPE["max_tokens"], seed)
     val_batches = Batches(encode_pairs(val, vocabulary), RECIPE["max_tokens"], shuffle=False)(0)
-    state = Trainer(model, batches, settings(updates, seed), val_batches, loss=plain_loss, quiet=True).run()
+    state = Trainer(model, batches, settings(UPDATES, seed), val_batches, loss=plain_loss, quiet=True).run()
     model.eval()
-    pairs = test[:sentences]
+    pairs = test[:SENTENCES]
     src = pad([[*ids, EOS] for ids in vocabulary.encode_batch([pair.src_text for pair in pairs])])
     with torch.no_grad():
         written = greedy_search(model.step, model.start(src), len(src), max_len=LONGEST)
