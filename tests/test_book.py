@@ -741,6 +741,9 @@ def test_search_finds_first_what_has_the_name(book, visit):
     titles = [(exercise.title, exercise.id.partition(".")[0]) for exercise in registry().values()]
     missed = [title for title, subject in titles if not re.search(subject, page.evaluate(first, title)[0])]
     assert len(missed) <= 2, missed
+    paper = page.evaluate(first, "The paper’s learning rate")
+    assert paper == page.evaluate(first, "the paper's learning rate") != page.evaluate(first, "learning rate")
+    assert paper[0].startswith("chapters/14_training#exercise-the-paper-s-learning-rate")
     assert page.evaluate(first, "소프트맥스") == ["book/glossary#softmax", "Glossary"]
     assert page.evaluate(first, "기울기") == ["book/glossary#gradient", "Glossary"], "its second name"
     slips = {
@@ -748,6 +751,38 @@ def test_search_finds_first_what_has_the_name(book, visit):
         "sofmax": "softmax",
         "beem search": "Beam search",
         "normalisation": "normalization",
+        "cross-attenton": "cross-attention",
     }
     for typed, meant in slips.items():
         assert page.evaluate(first, typed) == page.evaluate(first, meant) != [], typed
+
+
+def test_search_shows_while_one_types_what_each_place_says(book, visit):
+    seen = visit()
+    page = seen.open(book / "search.html")
+    page.wait_for_function("document.activeElement.matches('.bd-search-container input')", timeout=10_000)
+    results = page.locator("#search-results li")
+    for query in ("attention", "mask", "exercise: the causal mask", "cross-attention"):
+        page.keyboard.press("Control+A")
+        page.keyboard.type(query)
+        page.wait_for_function("query => new URLSearchParams(location.search).get('q') === query", arg=query)
+        links = results.locator("a").evaluate_all("links => links.map(link => link.href)")
+        assert len(links) == len(set(links)) > 5
+        texts = results.locator("p").all_inner_texts()
+        assert len(texts) > 5
+        assert all(10 < len(text) <= 160 and not re.search(r"[\\{}]", text) for text in texts)
+    stands = results.locator("small").all_inner_texts()
+    assert len(stands) == len(links)
+    assert {"exercise in 10 · The decoder", "section in 10 · The decoder", "chapter", "page"} <= set(stands)
+    term = results.nth(stands.index("glossary term")).inner_text()
+    assert re.match(r"cross-attention\s+glossary term\s+[^a-z]+\. Attention in which the queries come from", term)
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement === document.querySelectorAll('#search-results a')[1]")
+    for _ in range(2):
+        page.keyboard.press("ArrowUp")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("xqzv")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#search-results").strip().startswith("Nothing was found: try fewer words")
+    assert (results.count(), seen.outside, seen.errors) == (0, [], [])

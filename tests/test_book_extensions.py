@@ -626,9 +626,9 @@ def test_pages_carry_figures_without_their_static_pictures(tmp_path):
 # What a page leaves out, keeps in one line, and says of terms
 
 
-@pytest.mark.parametrize("name", ["page_terms", "page_weight"])
+@pytest.mark.parametrize("name", ["page_search", "page_terms", "page_weight"])
 def test_worked_examples_of_extensions_run(name):
-    assert doctest.testmod(import_module(name)) == (0, {"page_terms": 1, "page_weight": 14}[name])
+    assert doctest.testmod(import_module(name)) == (0, {"page_search": 3, "page_terms": 1, "page_weight": 14}[name])
 
 
 TERMS = """\

@@ -1,7 +1,5 @@
 // The few things that need a script: a filter for the pitfalls, the questions to look at again, wide formulas that a
 // keyboard can scroll, what terms mean, and the translator, which is loaded when it is asked for.
-// A page opened from a folder may not read other pages: search shows their titles, without the lines around a hit.
-if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 
 // Paper is light, and shows what a page keeps folded: all but code that was folded, questions and solutions.
 const KEPT = ".course-fold-code, .course-solution details, .course-quiz details";
@@ -47,29 +45,106 @@ function typo(one, other) {
 function findByName(titles) {
   for (const [title, places] of Object.entries(titles)) {
     const name = nameOf(title);
-    if (name !== title) titles[name] = [...(titles[name] ?? []), ...places];
+    if (name === title) continue;
+    titles[name] = [...(titles[name] ?? []), ...places];
+    delete titles[title]; // one entry a place: what is asked is made a name, too
   }
   let asked = "";
   const search = Search._performSearch;
   const words = new Set(Object.keys(titles).flatMap((title) => title.toLowerCase().match(/\p{L}{4,}/gu) ?? []));
-  const meant = (word) => (words.has(word) || word.length < 4 ? word : [...words].find((one) => typo(word, one)) ?? word);
+  const meant = (word) => (words.has(word) ? word : [...words].find((one) => typo(word, one)) ?? word);
   Search._performSearch = (query, ...rest) => {
-    const found = search((asked = query.trim()), ...rest);
-    const mended = asked.toLowerCase().split(/\s+/).map(meant).join(" ");
+    const found = search((asked = nameOf(query.trim())), ...rest);
+    const mended = asked.toLowerCase().replace(/\p{L}{4,}/gu, meant);
     if (found.length || mended === asked.toLowerCase()) return found;
     return search(...Search._parseQuery((asked = mended)));
   };
   Scorer.score = (found) => {
     const [page, heading] = found[1].split(" > ");
-    if (heading && !found[2]) found[1] = page; // not "05 · Masks > Masks"
+    if (heading && !found[2]) found[1] = page; // not "05 · Masks > Masks", a second time
     const named = nameOf(heading ?? page).toLowerCase() === asked.toLowerCase();
     return found[4] + (named ? (found[2] ? 1000 : 1001) : 0);
   };
 }
 
+// What stands at each address: its heading, of which kind it is, in which chapter, and what it says.
+function placesOf({ alltitles, docnames }) {
+  const headings = new Map(), places = new Map();
+  for (const [title, found] of Object.entries(alltitles)) {
+    for (const [page, id] of found) headings.set(docnames[page] + (id ? `#${id}` : ""), title);
+  }
+  for (const [page, parts] of Object.entries(typeof coursePlaces === "undefined" ? {} : coursePlaces)) {
+    let around = headings.get(page);
+    for (const [id, text] of parts) {
+      const at = id ? `${page}#${id}` : page, title = headings.get(at);
+      if (/^\d\d · /.test(title)) around = title;
+      let kind = "section";
+      if (!id) kind = page.startsWith("chapters/") ? "chapter" : "page";
+      else if (title.startsWith("Exercise: ")) kind = "exercise";
+      else if (text && page === "book/glossary") kind = "glossary term";
+      else if (text && page === "book/pitfalls") kind = "pitfall";
+      const within = around === title ? headings.get(page) : around;
+      places.set(at, { title, text, stands: id && kind !== "glossary term" ? `${kind} in ${within}` : kind });
+    }
+  }
+  return places;
+}
+
+// Each result with these words, from the first key on. Enter leads to the first one, arrows lead from one to the next.
+function showFound(places) {
+  const made = (tag, textContent) => Object.assign(document.createElement(tag), { textContent });
+  Search.query = (query) => {
+    const found = Search._performSearch(...Search._parseQuery(query)).reverse();
+    const none = query.trim() && "Nothing was found: try fewer words, or another word for the same thing.";
+    Search.stopPulse();
+    Search.status.role = "status";
+    Search.status.textContent = found.length ? `${found.length} place${found.length > 1 ? "s" : ""}` : none;
+    Search.output.replaceChildren(...found.map(([page, heading, anchor]) => {
+      const { title, stands, text } = places.get(page + anchor) ?? { title: heading };
+      const item = document.createElement("li"), link = made("a", title);
+      link.href = page + DOCUMENTATION_OPTIONS.LINK_SUFFIX + anchor;
+      item.append(link);
+      if (stands) item.append(made("small", stands));
+      if (text) item.append(made("p", text));
+      return item;
+    }));
+  };
+  const form = document.querySelector(".bd-search-container form"), input = form?.elements.q;
+  let later;
+  const ask = () => {
+    clearTimeout(later);
+    history.replaceState(null, "", `?q=${encodeURIComponent(input.value)}`);
+    if (Search.output) Search.query(input.value);
+    else Search.performSearch(input.value);
+  };
+  const links = () => document.querySelectorAll("#search-results a");
+  const begin = () => { // once the page is seen: before, nothing on it takes the keys
+    if (document.documentElement.classList.contains("course-early")) setTimeout(begin, 50);
+    else input?.select();
+  };
+  begin();
+  input?.addEventListener("input", () => {
+    clearTimeout(later);
+    later = setTimeout(ask, 150);
+  });
+  form?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    ask();
+    links()[0]?.focus();
+  });
+  form?.parentElement.addEventListener("keydown", (event) => {
+    const stops = [input, ...links()], step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const next = step && stops[stops.indexOf(document.activeElement) + step];
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
+  });
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   if (typeof Search !== "undefined" && Search._index) {
     [Search._index.terms, Search._index.titleterms].forEach(forgetInherited);
+    showFound(placesOf(Search._index));
     findByName(Search._index.alltitles);
   }
   if (document.readyState !== "complete") addEventListener("load", layOut);
