@@ -221,7 +221,11 @@ BROKEN = {
             swap("def double(x: int", "x = 1\n" * 200 + "def double(x: int"),
             "lines of code on the main path, at most 200",
         ),
-        (output("definition", text="1 " * 166), "numbers on the main path, at most 165"),
+        (output("definition", text="1 " * 121), "numbers on the main path, at most 120"),
+        (
+            swap("## Exercises", "word " * 8000 + "\n\n## Exercises"),
+            "minutes of reading on the main path, at most 45",
+        ),
     ],
     "road.in_practice": [
         (

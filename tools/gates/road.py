@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tools import template
+from tools.cost import minutes_to_read
 from tools.gates.reading import (
     Placed,
     calls,
@@ -117,8 +118,10 @@ def in_practice(path: Path) -> list[str]:
 def budget(path: Path) -> list[str]:
     """The main path can be read in one sitting."""
     most = {"words": template.ROAD_WORDS, "lines of code": template.ROAD_LINES, "numbers": template.ROAD_NUMBERS}
+    most["minutes of reading"] = template.ROAD_MINUTES
+    found = (*size(path), minutes_to_read(read(path)))
     return [
         f"{path.name}: {got:,} {what} on the main path, at most {limit:,}: fold into an aside what need not be there"
-        for (what, limit), got in zip(most.items(), size(path), strict=True)
+        for (what, limit), got in zip(most.items(), found, strict=True)
         if got > limit
     ]
