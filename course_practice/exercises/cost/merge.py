@@ -5,12 +5,12 @@ from course_practice.engine.compare import as_tensor
 from course_practice.exercises.inputs import randn
 
 
-def merge(output_a, size_a, output_b, size_b):
-    """The output over all keys, and its size, from those over two halves.
+def merge(output_a, log_sum_a, output_b, log_sum_b):
+    """The output over all keys, and its log-sum, from those over two halves.
 
     `output` (q_len, d_v) is what attention gives over one half of the keys, and
-    `size` (q_len,) is the logarithm of its sum of exp(score). What sees no key has
-    the output 0 and the size −∞, also if that holds for both halves.
+    `log_sum` (q_len,) is the logarithm of its sum of exp(score). What sees no key has
+    the output 0 and the log-sum −∞, also if that holds for both halves.
     Source: Milakov and Gimelshein 2018, section 3.1.
 
     >>> one, log = torch.tensor([[2.0]]), torch.tensor([4.0]).log()
@@ -18,29 +18,29 @@ def merge(output_a, size_a, output_b, size_b):
     >>> merge(one, log, other, log_b)[0]
     tensor([[2.5000]])
     """
-    size = torch.logaddexp(size_a, size_b)
-    share_a, share_b = (size_a - size).exp(), (size_b - size).exp()
+    log_sum = torch.logaddexp(log_sum_a, log_sum_b)
+    share_a, share_b = (log_sum_a - log_sum).exp(), (log_sum_b - log_sum).exp()
     output = share_a[:, None] * output_a + share_b[:, None] * output_b
-    # Where both sizes are −∞, the shares are not a number.
-    return output.masked_fill(size[:, None] == -torch.inf, 0.0), size
+    # Where both log-sums are −∞, the shares are not a number.
+    return output.masked_fill(log_sum[:, None] == -torch.inf, 0.0), log_sum
 
 
-def softmax_of_the_sizes(output_a, size_a, output_b, size_b):
-    sizes = torch.stack([size_a, size_b])
-    shares = sizes.softmax(dim=0).nan_to_num()
-    return (shares[..., None] * torch.stack([output_a, output_b])).sum(dim=0), sizes.logsumexp(dim=0)
+def softmax_of_the_log_sums(output_a, log_sum_a, output_b, log_sum_b):
+    log_sums = torch.stack([log_sum_a, log_sum_b])
+    shares = log_sums.softmax(dim=0).nan_to_num()
+    return (shares[..., None] * torch.stack([output_a, output_b])).sum(dim=0), log_sums.logsumexp(dim=0)
 
 
 def _hidden_twice(obj, given):
     """The name of the mistake, where two halves without a key to see change what a third one adds to them."""
-    hidden, none, output, size = given.args
+    hidden, none, output, log_sum = given.args
     if not none.isneginf().all():
         return ""
     merged = [as_tensor(part) for part in obj(hidden, none, hidden.clone(), none.clone())]
     if any(part.isnan().any() for part in merged) or merged[0].any():
         return "both-hidden"
-    after = [as_tensor(part) for part in obj(*merged, output.clone(), size.clone())]
-    same = all(torch.allclose(a.to(b), b, atol=1e-5) for a, b in zip(after, (output, size), strict=True))
+    after = [as_tensor(part) for part in obj(*merged, output.clone(), log_sum.clone())]
+    same = all(torch.allclose(a.to(b), b, atol=1e-5) for a, b in zip(after, (output, log_sum), strict=True))
     return "" if same else "both-hidden-and-heard"
 
 
@@ -76,8 +76,8 @@ EXERCISE = Exercise(
             torch.full((2,), float("-inf")),
             randn(2, 3, seed=60),
             randn(2, seed=61),
-            about="a half in which every key is hidden: its size is −∞",
+            about="a half in which every key is hidden: its log-sum is −∞",
         ),
     ],
-    alternatives=(softmax_of_the_sizes,),
+    alternatives=(softmax_of_the_log_sums,),
 )
