@@ -92,9 +92,7 @@ _EXPLANATIONS = {
     r"selected index k out of range": (
         "`topk` is asked for more numbers than there are on its axis: print the shape of what it is given."
     ),
-    r"(?:index|target) .*out of (?:range|bounds)": (
-        "An index points past the end of its axis: is it too large by one, or meant for another axis?"
-    ),
+    r"(?:index|target) .*out of (?:range|bounds)": "An index points past its axis: too large, or for another one?",
 }
 
 

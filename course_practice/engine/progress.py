@@ -8,7 +8,6 @@ import contextlib
 import itertools
 import json
 import os
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from course_practice.engine.clock import Limit
 from course_practice.engine.sandbox import run_safely
 
 _BETWEEN = ",\n "  # an exercise a line, which is written ten times as fast as a file with indentation throughout
-LEFT_FOR = 3600  # seconds: who began to write so long ago was killed
 TIME_LIMIT = 10.0  # for kept source to define what it defines
 
 
@@ -106,9 +104,7 @@ def _updating() -> Iterator[dict[str, dict[str, Any]]]:
         with written_whole(path) as file:
             file.write(_written(progress))
         for left in path.parent.glob(f".{path.name}.{'[0-9a-f]' * 16}.tmp"):
-            with contextlib.suppress(OSError):  # it may stay: what counts is saved
-                if time.time() - left.stat().st_mtime > LEFT_FOR:
-                    left.unlink()
+            left.unlink(missing_ok=True)  # under the lock nobody writes: a killed process has left it
 
 
 def kept_solution(exercise_id: str) -> Callable[..., Any]:
