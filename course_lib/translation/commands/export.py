@@ -18,14 +18,15 @@ from course_lib.translation.run_folder import open_translator
 
 DESCRIPTION = """\
 Write the translator of a training as files that other programs load: model.safetensors, the
-weights in float32, a shared matrix once, as safetensors.torch.load_model reads them; config.json,
-the sizes that TransformerConfig takes; vocabulary.json, the subwords; weights.js, the translator
-for the book's pages, with a byte a weight.
+weights in float32, a shared matrix once, as safetensors.torch.load_model reads them;
+config.json, the sizes that TransformerConfig takes; vocabulary.json, the subwords;
+weights.js, the translator for the book's pages, with a byte a weight.
 
 examples
   python -m course_lib export runs/course
   python -m course_lib export runs/course --output _build/html/_static/translator
-  python -m course_lib export runs/multi30k --average 3 --output shared/multi30k
+  python -m course_lib export runs/multi30k --average 3
+  python -m course_lib export runs/multi30k --output shared/multi30k
 
 what to expect
   A line for each file. The pages read a Transformer with subwords of characters, as `train`
