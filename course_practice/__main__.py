@@ -80,18 +80,30 @@ def report(options: argparse.Namespace) -> None:
     if output.is_relative_to(folder):
         raise ValueError(f"expected an output outside of {folder}, got {output}: name another")
     check_writable(output)
-    limits, found = Limits(options.seconds, int(options.memory * 2**30), options.processes), []
-    with ThreadPoolExecutor(options.jobs) as pool, stopping(pool):
-        for student in pool.map(lambda one: judged(*one, limits), handed_in):
-            found.append(student)
-            solved = sum(row.verdict == "solved" for row in student.rows.values())
-            line = "; ".join([f"{student.name}: {solved} of {len(student.rows)} solved", *student.trouble])
-            print(line.translate(CONTROLS), flush=True)
+    limits = Limits(options.seconds, int(options.memory * 2**30), options.processes)
     given = f"{limits.seconds:g} seconds, {options.memory:g} GB for each of at most {limits.processes} processes"
-    html = page(found, f"Report on {folder.name}", f"Every notebook had {given}, {HELD[has_namespaces()]}")
-    for name, text in (("table.csv", "\ufeff" + table(found)), ("index.html", html)):  # a spreadsheet wants the mark
-        with written_whole(output / name) as file:
-            file.write(text.encode("utf-8", "replace"))
+
+    def write() -> str:
+        found = [future.result() for future in futures if future.done()]
+        left = len(futures) - len(found)
+        missing = f" {left} of {len(futures)} students {'is' if left == 1 else 'are'} missing." if left else ""
+        html = page(found, f"Report on {folder.name}", f"Every notebook had {given}, {HELD[has_namespaces()]}{missing}")
+        for name, text in (("table.csv", "\ufeff" + table(found)), ("index.html", html)):  # spreadsheets want the mark
+            with written_whole(output / name) as file:
+                file.write(text.encode("utf-8", "replace"))
+        return missing
+
+    with ThreadPoolExecutor(options.jobs) as pool, stopping(pool):
+        futures = [pool.submit(judged, *one, limits) for one in handed_in]
+        try:
+            for student in (future.result() for future in futures):
+                solved = sum(row.verdict == "solved" for row in student.rows.values())
+                line = "; ".join([f"{student.name}: {solved} of {len(student.rows)} solved", *student.trouble])
+                print(line.translate(CONTROLS), flush=True)
+                write()
+        except KeyboardInterrupt:  # before what runs is told to stop, and then counts as done
+            print(f"Stopped.{write()}")
+            raise
     print(f"Open {output / 'index.html'}; {output / 'table.csv'} is for a spreadsheet.")
 
 

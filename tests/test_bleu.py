@@ -1,6 +1,7 @@
 """BLEU and chrF: by hand, the fast counts against the plain ones, and against sacrebleu on thousands of cases."""
 
 import inspect
+import math
 import random
 
 import generated
@@ -105,6 +106,12 @@ def test_refusals():
         corpus_chrf(["a"], [[]])
     with pytest.raises(ValueError, match="expected smoothing none, floor, add-k, exp, got 'plus': sacrebleu's default"):
         corpus_bleu(["a"], ["a"], smoothing="plus")
+    for value in (math.nan, math.inf, -1.0):
+        with pytest.raises(ValueError, match=f"expected smooth_value to be 0 or more, got {value}: it counts matches"):
+            corpus_bleu(["a b"], ["a c"], smoothing="floor", smooth_value=value)
+    for orders in ((0, 0), (-1, 2), (6, -1)):
+        with pytest.raises(ValueError, match=f"got char_order {orders[0]}, word_order {orders[1]}: raise one"):
+            corpus_chrf(["a b"], ["a c"], *orders)
     with pytest.raises(ValueError, match="expected tokenize 13a, none, char, got 'intl': sacrebleu's default is '13a'"):
         corpus_bleu(["a"], ["a"], tokenize="intl")
 

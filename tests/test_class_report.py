@@ -316,7 +316,9 @@ def test_an_answer_that_cannot_be_stopped_leaves_time_for_the_others(tmp_path, m
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems tell no process that the one above it ended")
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGKILL"])
 def test_nothing_runs_on_when_the_report_ends(number, tmp_path):
-    notebook(tmp_path / "class" / "a.ipynb", "while True:\n    open('alive', 'w').close()")
+    notebook(tmp_path / "class" / "a.ipynb", "1")
+    notebook(tmp_path / "class" / "b.ipynb", "while True:\n    open('alive', 'w').close()")
+    notebook(tmp_path / "class" / "c.ipynb", "1")
     words = ["report", str(tmp_path / "class"), "--output", str(tmp_path / "report")]
     whole = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)"
     whole += "; from course_practice.__main__ import main; sys.exit(main())"
@@ -337,6 +339,8 @@ def test_nothing_runs_on_when_the_report_ends(number, tmp_path):
     child.send_signal(getattr(signal, number))
     assert child.wait(30) == {"SIGINT": 130, "SIGTERM": 143, "SIGKILL": -9}[number]
     assert until(lambda: not alive(), 10)
+    assert (tmp_path / "report" / "table.csv").read_text("utf-8-sig").splitlines()[1:] == ["a,,trouble,,,no exercise"]
+    assert "2 of 3 students are missing." in (tmp_path / "report" / "index.html").read_text("utf-8")
 
 
 def test_the_page_says_which_exercises_are_hard_and_escapes_what_students_write():

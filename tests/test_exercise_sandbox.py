@@ -28,11 +28,11 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import course_lib
-from course_lib import masks
+from course_lib import masks, transformer
 from course_practice.engine import answers, check_exercise, checking, clock, plain, progress, state, trial
 from course_practice.engine.clock import Limit, OutOfTime, in_time
 from course_practice.engine.sandbox import run_safely
-from course_practice.exercises import check
+from course_practice.exercises import check, registry
 
 __all__ = ["check_exercise", "exercise"]  # a process of its own imports them from here
 
@@ -244,6 +244,7 @@ def _reads():
         "random": (torch.get_rng_state().tolist(), random.getstate(), np.random.get_state()[1].tolist()),
         "printing": (sys.stdout, sys.stderr),
         "patched": [vars(owner).get(name) for owner, name in PATCHED],
+        "insides": [(f.__code__, f.__defaults__) for f in (masks.causal_mask, transformer.Transformer.forward)],
         "modules": sys.modules.get("torch"),
     }
 
@@ -293,6 +294,9 @@ LEAVES = {
     "no printing": lambda: (delattr(sys, "stdout"), setattr(sys, "stderr", None)),
     "torch": lambda: sys.modules.pop("torch"),
     "all modules": sys.modules.clear,
+    "code": lambda: setattr(masks.causal_mask, "__code__", (lambda n, device=None: torch.zeros(n, n)).__code__),
+    "code of a method": lambda: setattr(transformer.Transformer.forward, "__code__", (lambda self: None).__code__),
+    "values to begin with": lambda: setattr(masks.causal_mask, "__defaults__", ("meta",)),
     **{f"{owner.__name__}.{name}": _patches(owner, name) for owner, name in PATCHED},
 }
 if hasattr(signal, "setitimer"):
@@ -315,6 +319,15 @@ def test_nothing_stays_behind(leaves):
     assert not result.passed
     assert {name: after[name] == before[name] for name in after} == dict.fromkeys(after, True)
     assert judge(lambda x: x + x).passed
+
+
+def test_an_answer_that_changes_what_judges_it_is_wrong():
+    def answer(n):
+        masks.causal_mask.__code__ = (lambda n, device=None: torch.zeros(n, n)).__code__
+        return torch.zeros(n, n)
+
+    assert not check_exercise(registry()["masks.causal"], partial(answer)).passed
+    assert masks.causal_mask(2).tolist() == [[True, False], [True, True]]
 
 
 def test_checks_in_threads_that_overlap_leave_nothing_behind():

@@ -219,6 +219,9 @@ def test_what_cannot_be_scored_is_refused(run, tmp_path, capsys):
         error = score(capsys, "--folder", str(run), "--seed", "7", *again, code=1).err
         assert "expected the seed of the training" in error
         assert "3, got 7: leave it out" in error
+    (run / "options.json").rename(tmp_path / "options.json")
+    assert "got none: name the training's sentences, --data" in score(capsys, "--folder", str(run), code=1).err
+    (tmp_path / "options.json").rename(run / "options.json")
     (tmp_path / "pairs.tsv").write_text("eins\tone\n")
     assert "expected sentences to score in" in score(capsys, "--folder", str(run), code=1).err
     assert "got no model.pt" in score(capsys, "--folder", str(tmp_path / "none"), code=1).err

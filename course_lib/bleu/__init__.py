@@ -148,6 +148,8 @@ def bleu_score(
     if smoothing not in SMOOTHING:
         raise ValueError(f"expected smoothing {', '.join(SMOOTHING)}, got {smoothing!r}: sacrebleu's default is 'exp'")
     value = SMOOTHING[smoothing] if smooth_value is None else smooth_value
+    if value is not None and not 0 <= value < math.inf:
+        raise ValueError(f"expected smooth_value to be 0 or more, got {value}: it counts matches")
     penalty = brevity_penalty(statistics.hyp_len, statistics.ref_len)
     precisions = [0.0] * MAX_ORDER
     if not any(statistics.matches):
@@ -198,16 +200,11 @@ def corpus_bleu(
     several = ([read(texts)] if isinstance(texts, str) else list(map(read, texts)) for texts in references)
     score = bleu_score(bleu_statistics(map(read, hypotheses), several), smoothing, smooth_value, effective_order)
     usual = SMOOTHING[smoothing]
+    smooth = smoothing if usual is None else f"{smoothing}[{usual if smooth_value is None else smooth_value:.2f}]"
     numbers = {1 if isinstance(texts, str) else len(texts) for texts in references}
-    how = {
-        "nrefs": numbers.pop() if len(numbers) == 1 else "var",
-        "case": "lc" if lowercase else "mixed",
-        "eff": "yes" if effective_order else "no",
-        "tok": tokenize,
-        "smooth": smoothing if usual is None else f"{smoothing}[{usual if smooth_value is None else smooth_value:.2f}]",
-        "version": f"course_lib-{course_lib.__version__}",
-    }
-    return replace(score, signature="|".join(f"{key}:{value}" for key, value in how.items()))
+    nrefs = numbers.pop() if len(numbers) == 1 else "var"
+    how = f"nrefs:{nrefs}|case:{'lc' if lowercase else 'mixed'}|eff:{'yes' if effective_order else 'no'}|tok:{tokenize}"
+    return replace(score, signature=f"{how}|smooth:{smooth}|version:course_lib-{course_lib.__version__}")
 
 
 def sentence_bleu(hypothesis: str, references: str | Sequence[str], **settings) -> BleuScore:
@@ -227,9 +224,7 @@ def check_pairs(hypotheses: Sequence[str], references: References) -> None:
     if isinstance(hypotheses, str) or isinstance(references, str):
         raise TypeError("expected lists of hypotheses and references, got one text: write [text], or sentence_bleu")
     if len(hypotheses) != len(references):
-        raise ValueError(
-            f"expected references for each of the {len(hypotheses)} hypotheses, got {len(references)}: "
-            "references[i] belongs to hypotheses[i]"
-        )
+        got = f"{len(references)}: references[i] belongs to hypotheses[i]"
+        raise ValueError(f"expected references for each of the {len(hypotheses)} hypotheses, got {got}")
     if not all(isinstance(texts, str) or texts for texts in references):
         raise ValueError("expected at least one reference for every hypothesis, got none for one of them: leave it out")

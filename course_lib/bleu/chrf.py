@@ -80,6 +80,8 @@ def corpus_chrf(
     68.66
     """
     check_pairs(hypotheses, references)
+    if min(char_order, word_order) < 0 or char_order + word_order == 0:
+        raise ValueError(f"expected n-grams to count, got char_order {char_order}, word_order {word_order}: raise one")
     total = [(0, 0, 0)] * (char_order + word_order)
     for hypothesis, texts in zip(hypotheses, references, strict=True):
         texts = [texts] if isinstance(texts, str) else texts

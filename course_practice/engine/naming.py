@@ -155,7 +155,7 @@ def guilty_lines(change: Change, obj: Any) -> dict[int, str]:
 
 def authors_lines(change: Change) -> str:
     """How the right answer has it, as a hint; nothing where it is more than three lines."""
-    lines = [line.strip() for hunk in change.hunks for line in hunk.old if line not in hunk.new]
+    lines = [line.strip() for hunk, _ in _new_lines(change) for line in hunk.old if line not in hunk.new]
     return f"A right answer has {' and '.join(f'`{line}`' for line in lines)} here." if 0 < len(lines) <= 3 else ""
 
 

@@ -3,6 +3,7 @@
 import builtins
 import contextlib
 import copy
+import functools
 import gc
 import inspect
 import json
@@ -20,6 +21,7 @@ from _signal import getsignal  # the one of `signal` makes an enum of each answe
 from collections.abc import Callable, Iterator
 from ctypes import string_at
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -151,7 +153,7 @@ def names_read() -> Iterator[None]:
     """Around many blocks of `state_restored`: names are read once, and the library's put back at the end."""
     with alone:
         before = getattr(_here, "names", None)
-        _here.names = before or _names()
+        _here.names = before or (_names(), _insides())
         loaded = sys.modules.copy().items()  # after each block, the library's names would make a check a tenth longer
         library = [[module, vars(module).copy()] for name, module in loaded if name.startswith("course_lib")]
         try:
@@ -160,6 +162,23 @@ def names_read() -> Iterator[None]:
             for each in library:
                 _put_names_back(each)
             _here.names = before
+
+
+@functools.lru_cache(1)
+def _functions(_loaded: tuple[int, str]) -> list[FunctionType]:
+    """All of the library's that are loaded, those of its classes too: they judge answers. Looked for after imports."""
+    modules = [module for name, module in sys.modules.copy().items() if name.startswith("course_lib")]
+    own = [value for m in modules for value in vars(m).values() if getattr(value, "__module__", "") == m.__name__]
+    inside = [value for one in own if isinstance(one, type) for value in vars(one).values()]
+    found = [getattr(one, "__func__", getattr(one, "fget", one)) for one in (*own, *inside)]
+    found += [one.__wrapped__ for one in found if hasattr(one, "__wrapped__")]
+    return [one for one in found if type(one) is FunctionType]
+
+
+def _insides() -> list[tuple]:
+    """What the library's functions do, and the values they begin with."""
+    functions = _functions(modules_now())
+    return [(name, functions, [getattr(one, name) for one in functions]) for name in ("__code__", "__defaults__")]
 
 
 def _names() -> list[list]:
@@ -180,7 +199,7 @@ def state_restored() -> Iterator[None]:
     torch.float32
     """
     inside = getattr(_here, "inside", False)
-    names = [] if inside else getattr(_here, "names", None) or _names()
+    names, insides = ((), ()) if inside else getattr(_here, "names", None) or (_names(), _insides())
     kept = _SETTINGS if inside else (*_SETTINGS, (_environment, _put_environment))
     settings, states = ([read() for read, _put in some] for some in (kept, _STATES))
     _here.inside = True
@@ -190,6 +209,10 @@ def state_restored() -> Iterator[None]:
         _here.inside = inside
         for each in names:
             _put_names_back(each)
+        for name, functions, values in insides:
+            if not all(map(operator.is_, map(operator.attrgetter(name), functions), values)):
+                for one, value in zip(functions, values, strict=True):
+                    setattr(one, name, value)
         for (read, put), before in zip(kept, settings, strict=True):
             with contextlib.suppress(Exception):  # what cannot be put back does not stop the notebook
                 if read() != before:

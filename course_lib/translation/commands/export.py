@@ -18,8 +18,9 @@ from course_lib.translation.run_folder import open_translator
 
 DESCRIPTION = """\
 Write the translator of a training as files that other programs load: model.safetensors, the
-weights in float32; config.json, the sizes that TransformerConfig takes; vocabulary.json, the
-subwords; weights.js, the translator for the book's pages, with a byte a weight.
+weights in float32, a shared matrix once, as safetensors.torch.load_model reads them;
+config.json, the sizes that TransformerConfig takes; vocabulary.json, the subwords;
+weights.js, the translator for the book's pages, with a byte a weight.
 
 examples
   python -m course_lib export runs/course

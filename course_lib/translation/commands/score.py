@@ -147,9 +147,11 @@ def score_folder(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     make_reproducible(0, options.threads)
     keep_freed_memory()
     translator = open_translator(options.folder, options.average or 0)
-    chosen = {"data": "course", "reverse": False, "seed": 0, "beam": cli.BEAM, "length_penalty": 1.0}
+    chosen = {"data": None, "reverse": False, "seed": 0, "beam": cli.BEAM, "length_penalty": 1.0}
     for source in (recorded_options(options.folder), vars(options)):
         chosen |= {name: source[name] for name in chosen if source.get(name) is not None}
+    if chosen["data"] is None:
+        raise ValueError(f"expected options.json in {options.folder}, got none: name the training's sentences, --data")
     check_data(options.folder, vars(options))
     corpus = load_corpus(chosen["data"], chosen["seed"], chosen["reverse"])
     figures = evaluate(translator, corpus, chosen["beam"], chosen["length_penalty"], options.split, quiet=False)

@@ -81,6 +81,7 @@ def _cases():
             about="the shorter reference is not the closer one",
         ),
         _case(("a b c x y z", "a b c d e f"), about="no 4-gram in all"),
+        _case(("a b c", "a b c d"), ("x y", "x y"), about="all too short for a 4-gram"),
         _case(("a b c d e f g", f"{EIGHT} i", "b c d e q r", "x y c d e f g z"), about="three references"),
         _case((f"{EIGHT} i j", "a b c d e f g"), about="longer than the reference"),
         _case(

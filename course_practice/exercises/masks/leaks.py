@@ -74,11 +74,11 @@ def with_another_future(f, x):
 
 
 def _leak_cases():
-    def model(name, f, *shape, seed, quiet=None):
+    def model(name, f, *shape, seed, quiet=None, loudness=1e-3):
         """One token may be nearly zero, so that every edit makes it larger: then its leak only lowers an output."""
         x = randn(*shape, seed=seed)
         if quiet is not None:
-            x[:, quiet] *= 1e-3
+            x[:, quiet] *= loudness
         return case(Named(f"a model: {name}", f), x, about=name)
 
     return [
@@ -92,6 +92,7 @@ def _leak_cases():
         model("the last token but one hears the last", _with_last_heard_by_its_neighbor, 2, 5, 3, seed=10, quiet=-1),
         model("token 2 hears token 3", _with_one_listener(2, 3), 2, 5, 3, seed=13),
         model("token 0 hears token 3", _with_one_listener(0, 3), 2, 5, 3, seed=18),
+        model("token 0 hears token 2, which is zero", _with_one_listener(0, 2), 2, 5, 3, seed=19, quiet=2, loudness=0),
         model("token 0 hears one feature of token 2", _with_one_listener(0, 2, slice(-1, None)), 2, 5, 3, seed=14),
         model("every token hears the last one, very softly", lambda x: _past_mean(x) + 5e-5 * x[:, -1:],
               2, 5, 3, seed=15),

@@ -44,6 +44,7 @@ EXERCISE = Exercise(
         case("recurrent", 50, 512, about="recurrent layer, 50 tokens, d = 512"),
         case("convolution", 50, 512, 3, about="convolution over 3 tokens"),
         case("convolution", 7, 5, 11, about="convolution over 11 tokens"),
+        case("convolution", 7, 5, about="convolution with the default width"),
     ],
     alternatives=(factored,),
 )
