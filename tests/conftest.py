@@ -65,6 +65,12 @@ def wheel(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
+def unchecked(monkeypatch) -> None:
+    """No annotation is checked, as in a reader's notebook."""
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+
+
+@pytest.fixture
 def interruptible():
     """Ctrl-C arrives, also where the tests run in the background of a shell, which lets processes ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -142,7 +142,7 @@ def test_smoothing_that_is_no_share_is_refused(smoothing):
         ({"steps": 1, "precision": "float16"}, "expected precision 'float32' or 'bfloat16', got 'float16'"),
     ],
 )
-def test_impossible_settings_are_refused(fields, message):
+def test_impossible_settings_are_refused(fields, message, unchecked):
     with pytest.raises(ValueError, match=message):
         TrainingSettings(**fields)
 

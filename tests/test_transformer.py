@@ -268,7 +268,7 @@ def test_sizes_of_nothing_are_refused(name, size):
         ],
     ],
 )
-def test_numbers_that_no_model_can_have_are_refused(name, value):
+def test_numbers_that_no_model_can_have_are_refused(name, value, unchecked):
     words = f"expected whole numbers of at least 1, and dropout from 0 to 1, got TransformerConfig.*{name}={value}[,)]"
     with pytest.raises(ValueError, match=words):
         Transformer(TransformerConfig(**{"vocab_size": 11, name: value}))
