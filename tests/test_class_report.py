@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -354,6 +355,28 @@ def test_the_page_says_which_exercises_are_hard_and_escapes_what_students_write(
     assert "<td>a.b</td><td>&lt;b&gt;</td><td>3</td>" in text
     assert "<b>" not in text
     assert table(students).splitlines()[1] == "<0>,a.b,wrong,3,<b>×1,"
+
+
+def test_two_threads_may_read_cells_at_once():
+    """An object that goes while one thread parses lets the other one run."""
+
+    class Going:
+        def __del__(self):
+            sum(range(50))
+
+    def read(_):
+        going = Going()
+        going.itself = going
+        del going
+        return len([*worker.checks_of('check("masks.causal", f)\n' * 200)])
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            assert set(pool.map(read, range(200))) == {200}
+    finally:
+        sys.setswitchinterval(before)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,14 @@ import linecache
 import os
 import re
 import sys
+import threading
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from course_practice.report.confined import Limits, shut_in
+
+PARSING = threading.Lock()  # CPython 3.11 raises SystemError where two threads parse at once
 
 
 def main() -> None:
@@ -83,7 +86,8 @@ def checks_of(source: str) -> Iterator[tuple[str, ast.expr]]:
     try:
         own = re.compile(r"^([ \t]*)[%!].*", re.MULTILINE)  # lines of IPython's
         python = own.sub(lambda line: f"{line[1]}pass" if line[1] else "", source)
-        nodes = list(ast.walk(ast.parse(python)))
+        with PARSING:
+            nodes = list(ast.walk(ast.parse(python)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last one from what is nested too deep
         return
     for node in nodes:
