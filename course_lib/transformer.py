@@ -154,7 +154,7 @@ class PrefixState:
 
 
 def make_embedding(config: TransformerConfig) -> InputEmbedding:
-    """The embedding with the positions that `config` names, once its numbers are such that a model can have.
+    """The embedding with the positions that `config` names, whose numbers must be such as a model can have.
 
     >>> make_embedding(TransformerConfig(vocab_size=11, d_model=8, positions="rotary"))
     Traceback (most recent call last):

@@ -244,7 +244,9 @@ def _reads():
         "random": (torch.get_rng_state().tolist(), random.getstate(), np.random.get_state()[1].tolist()),
         "printing": (sys.stdout, sys.stderr),
         "patched": [vars(owner).get(name) for owner, name in PATCHED],
-        "insides": [(f.__code__, f.__defaults__) for f in (masks.causal_mask, transformer.Transformer.forward)],
+        "insides": [
+            (f.__code__, f.__defaults__, f.__kwdefaults__) for f in (masks.causal_mask, transformer.Transformer.forward)
+        ],
         "modules": sys.modules.get("torch"),
     }
 
@@ -297,6 +299,7 @@ LEAVES = {
     "code": lambda: setattr(masks.causal_mask, "__code__", (lambda n, device=None: torch.zeros(n, n)).__code__),
     "code of a method": lambda: setattr(transformer.Transformer.forward, "__code__", (lambda self: None).__code__),
     "values to begin with": lambda: setattr(masks.causal_mask, "__defaults__", ("meta",)),
+    "named values to begin with": lambda: setattr(masks.causal_mask, "__kwdefaults__", {"device": "meta"}),
     **{f"{owner.__name__}.{name}": _patches(owner, name) for owner, name in PATCHED},
 }
 if hasattr(signal, "setitimer"):

@@ -178,7 +178,10 @@ def _functions(_loaded: tuple[int, str]) -> list[FunctionType]:
 def _insides() -> list[tuple]:
     """What the library's functions do, and the values they begin with."""
     functions = _functions(modules_now())
-    return [(name, functions, [getattr(one, name) for one in functions]) for name in ("__code__", "__defaults__")]
+    return [
+        (name, functions, [getattr(one, name) for one in functions])
+        for name in ("__code__", "__defaults__", "__kwdefaults__")
+    ]
 
 
 def _names() -> list[list]:
