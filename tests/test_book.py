@@ -309,8 +309,7 @@ def test_figures_are_numbered_and_say_what_they_show(unfolded):
     assert len(numbers) == page.locator(".bd-article .course-figure").count() > 0
     first = numbers[0].partition(".")[0]
     assert numbers == [f"{first}.{n}" for n in range(1, len(numbers) + 1)]
-    silent = page.locator(".course-caption b + span").evaluate_all("all => all.filter(e => !e.innerText).length")
-    assert silent <= 2, "figures whose words change with their controls"
+    assert all(text.strip() for text in page.locator(".course-caption b + span").all_inner_texts())
 
 
 SHIFT = """() => new Promise(told => {
@@ -505,6 +504,28 @@ def test_page_fits_narrow_screens(unfolded):
         page.set_viewport_size(usual)
 
 
+# The letters of drawings in pixels, small ones (exponents) apart.
+LETTERS = """() => [...document.querySelectorAll('.course-captioned svg[role=img]')].filter(svg => svg.checkVisibility())
+    .map(svg => Math.max(...[...svg.querySelectorAll('text')].map(text => {
+        const { a, b } = text.getScreenCTM();
+        return Math.hypot(a, b) * parseFloat(getComputedStyle(text).fontSize);
+    })))"""
+CUT = """() => [...document.querySelectorAll('.course-captioned :is(figure, .course-frame)')]
+    .filter(box => box.checkVisibility() && box.scrollWidth > box.clientWidth + 1 && box.tabIndex !== 0).length"""
+
+
+@pytest.mark.parametrize(("width", "least"), [(390, 11), (320, 10.5)])
+@pytest.mark.parametrize("name", ["chapters/01_seq2seq", "chapters/09_encoder"])
+def test_letters_of_drawings_can_be_read_on_a_phone(book, visit, name, width, least):
+    page = visit(viewport={"width": width, "height": 844}, reduced_motion="reduce").open(book / f"{name}.html")
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+    page.wait_for_function(f"({CUT})() === 0", polling=200)
+    sizes = page.evaluate(LETTERS)
+    assert len(sizes) > 2
+    assert min(sizes) >= least - 0.05
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+
+
 RIGHT_EDGES = """selector => [...new Set([...document.querySelectorAll(selector)]
     .filter(element => element.checkVisibility()).map(element => Math.round(element.getBoundingClientRect().right)))]"""
 READ_AS_TEXT = ".bd-article section > :is(p, .course-formula), .bd-article section > div.cell .course-quiz"
@@ -640,13 +661,13 @@ def test_an_exercise_leads_to_where_it_can_be_solved(book, opened, page):
 def test_a_chapter_has_its_number_wherever_it_is_named(opened, page):
     name, _ = opened
     title = page.locator("h1:visible").first.inner_text().rstrip("#").strip()
-    assert re.fullmatch(rf"{Path(name).name[:2]} · \S.*", title)
+    assert re.fullmatch(rf"{Path(name).name[:2]}\u00a0·\u00a0\S.*", title)
     assert page.locator(".bd-sidebar-primary .current.active > a").inner_text().strip() == title
     others = [
         link.inner_text()
         for link in page.locator(".prev-next-footer a[href^='0'], .prev-next-footer a[href^='1']").all()
     ]
-    assert all(re.search(r"\d\d · \S", words) for words in others)
+    assert all(re.search(r"\d\d\u00a0·\u00a0\S", words) for words in others)
 
 
 def test_pages_lead_to_no_repository_without_an_address(book):
@@ -681,6 +702,26 @@ def test_buttons_of_the_header_show_where_the_keyboard_is(book, visit):
     assert all(style == "solid" and width >= 3 for style, width in seen.values()), seen
 
 
+@pytest.mark.parametrize(
+    ("width", "button"),
+    [(1440, "primary-toggle"), *((390, name) for name in ("primary-toggle", "secondary-toggle", "search-button"))]
+    + [(width, "theme-switch-button") for width in (1440, 390)],
+)
+def test_a_button_keeps_the_focus_or_gets_it_back(book, visit, width, button):
+    page = visit(viewport={"width": width, "height": 844}).open(book / f"{CHAPTERS[0]}.html")
+    before = page.evaluate("[document.documentElement.dataset.mode, document.querySelector('dialog[open]')]")
+    page.locator(f".{button}:visible").first.focus()
+    page.keyboard.press("Enter")
+    has = f"document.activeElement?.matches('.{button}')"
+    if page.locator("dialog[open]").count():
+        assert not page.evaluate(has)
+        page.keyboard.press("Escape")
+        page.wait_for_function("!document.querySelector('dialog[open]')")
+    else:
+        assert width == 1440 or page.evaluate("document.documentElement.dataset.mode") != before[0]
+    page.wait_for_function(has)
+
+
 def test_the_drawer_closes_after_a_choice(book, visit):
     page = visit(viewport={"width": 390, "height": 844}).open(book / f"{CHAPTERS[0]}.html")
     page.locator("button.secondary-toggle").click()
@@ -689,6 +730,7 @@ def test_the_drawer_closes_after_a_choice(book, visit):
     link.click()
     page.wait_for_function("!document.querySelector('dialog[open]')")
     assert page.url.endswith(target)
+    page.wait_for_function("name => document.activeElement.closest('section')?.matches(name)", arg=target)
     page.locator("button.secondary-toggle").click()
     assert page.locator("dialog[open] a[href^='#']:visible").count() > 2, "it opens again"
 
@@ -699,7 +741,7 @@ def test_paper_shows_what_a_page_folds_but_no_solutions(book, visit):
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details.course-fold-output:not([open])").count() == 0
     assert page.locator("summary:text-is('What you saw')").count()
-    assert not any(fold.is_visible() for fold in page.locator(".course-solution details, .course-fold-code").all())
+    assert not any(fold.is_visible() for fold in page.locator(".course-solution details, .course-fold-input").all())
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert page.locator("details.course-fold-output[open]").count() == 0
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from browser import launch
 from bs4 import BeautifulSoup
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
@@ -17,7 +18,7 @@ from tools.environment import ROOT
 from tools.form import text_of
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-captioned = import_module("page_captions").captioned
+page_captions = import_module("page_captions")
 
 CHAPTER = """%% markdown title
 # 05 · Masks
@@ -154,14 +155,39 @@ def dot(x):
         (heatmap([[1.0]], ["a"], alt="All <on> a."), "All <on> a."),
         (attention_view(["a"], [[1.0]], alt="It looks at itself."), "It looks at itself."),
         (explore(dot, alt="It moves.", x=(1, 2)), "It moves."),
-        (explore(dot, alt=lambda x: f"It is at {x}.", x=(1, 2)), ""),
+        (explore(dot, alt=lambda x: f"It is at {x}.", x=(1, 2), default={"x": 2}), "It is at 2."),
         (explore(lambda x: f"<p>{x}</p>", alt="It counts.", x=(1, 2)), "It counts."),
-        (shapes(box("X", "n=2 m=3"), "@", box("W", "m=3 k=4"), "=", box("Y", "n=2 k=4")), "Shapes, step by step."),
+        (shapes(box("X", "2 3"), "@", box("W", "3 4"), "=", box("Y", "2 4")), "One <row>: the shape of Y."),
+        (
+            shapes([box("a", "2"), "=", box("b", "2")], [box("b", "2"), "x, y", box("c d", "2")]),
+            "One <row>: the shapes of b and c d.",
+        ),
     ],
 )
 def test_a_caption_says_what_stands_for_the_figure(figure, said):
-    page = BeautifulSoup(captioned(figure.page(), "Figure 5.1"), "html.parser")
+    page = BeautifulSoup(page_captions.captioned(figure.page(), "Figure 5.1", "One <row>"), "html.parser")
     caption = page.select_one(".course-captioned > .course-caption")
     assert caption.b.get_text() == "Figure 5.1"
     assert caption.select_one("b + span").get_text() == said
     assert caption.select_one("b + span").has_attr("aria-hidden") == (f'aria-label="{escape(said)}' in figure.page())
+
+
+def test_names_of_shapes_are_raised_in_their_caption():
+    figure = shapes(box("X", "2 3"), "@", box("W^Q", "3 4"), "=", box("xW^Q_i", "2 4"))
+    html = page_captions.captioned(figure.page(), "Figure 5.1", "x_i")
+    assert "x_i: the shape of xW<sup>Q</sup><sub>i</sub>." in html
+
+
+def test_the_caption_of_a_figure_changes_with_its_words(tmp_path):
+    figure = explore(dot, alt=lambda x: f"It is at {x}.", x=(1, 2, 3), default={"x": 2})
+    script = (ROOT / "book" / "_static" / "course.js").read_text(encoding="utf-8")
+    html = page_captions.captioned(figure.page(), "Figure 5.1", "A dot")
+    (tmp_path / "page.html").write_text(f"<!doctype html><script>{script}</script>{html}", encoding="utf-8")
+    with launch() as browser:
+        page = browser.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        caption = page.locator(".course-caption b + span")
+        assert caption.inner_text() == "It is at 2."
+        page.locator("input[type=range]").focus()
+        page.keyboard.press("ArrowRight")
+        assert caption.inner_text() == "It is at 3."

@@ -215,8 +215,8 @@ def test_tags_fold_the_code_and_what_it_prints(cells):
     ]
     assert [words for words, _ in folds] == [
         "Show Hide the output",
-        "Show Hide the code",
-        "Show Hide the code",
+        "Code 1 of “05 · Masks”",
+        "Code 2 of “05 · Masks”",
         "Show Hide the output",
     ]
     answer, figure = folds[0][1], folds[1][1]
@@ -626,9 +626,12 @@ def test_pages_carry_figures_without_their_static_pictures(tmp_path):
 # What a page leaves out, keeps in one line, and says of terms
 
 
-@pytest.mark.parametrize("name", ["page_search", "page_terms", "page_weight"])
+@pytest.mark.parametrize("name", ["page_captions", "page_search", "page_terms", "page_weight"])
 def test_worked_examples_of_extensions_run(name):
-    assert doctest.testmod(import_module(name)) == (0, {"page_search": 3, "page_terms": 1, "page_weight": 14}[name])
+    assert doctest.testmod(import_module(name)) == (
+        0,
+        {"page_captions": 1, "page_search": 3, "page_terms": 1, "page_weight": 15}[name],
+    )
 
 
 TERMS = """\
@@ -657,4 +660,5 @@ def test_the_first_use_of_a_term_leads_to_the_glossary_and_says_what_it_means(tm
     assert links[0]["data-means"].startswith("It turns numbers into positive")
     assert "(3.75,\u00a04,\u00a0−1)" in page.get_text()
     assert str(page.h1.contents[1]) == "<sub>k</sub>"
+    assert page.h1.contents[0] == "05\u00a0·\u00a0Of √d"
     assert page.select_one("script[src*='doctools.js']").has_attr("defer")

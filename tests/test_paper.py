@@ -33,7 +33,7 @@ CHAPTER = f"""<h1>01 · One</h1><section id="sums"><h2>Sums of 한국어</h2>
 <details class="course-quiz-fold"><summary>Show the options</summary>
 <details><summary>two</summary><div><p>No.</p></div></details>
 <details data-right><summary>three</summary><div><p>Yes.</p></div></details></details></fieldset></div>
-<details class="course-fold course-fold-code"><summary>Show the code</summary><pre>drawing()</pre></details>
+<details class="course-fold course-fold-input"><summary>Code</summary><pre>drawing()</pre></details>
 <details class="course-fold course-fold-output"><summary>Show the output</summary><pre>42</pre></details>
 {FIGURE.format(FRAMES)}</section><section id="exercise-add"><h3>Exercise: Add</h3><p class="course-solve">Solve it</p>
 <div class="course-solution" aria-label="Hints and solution of one.add"><details><summary>Hint 1 of 3</summary>

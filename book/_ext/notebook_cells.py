@@ -7,6 +7,7 @@
   `{bundle}` leads to all notebooks with their library.
 """
 
+from collections import Counter
 from html import escape
 
 from docutils import nodes
@@ -14,7 +15,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxRole
 
-PARTS = {"cell_code_source": ("input", "code"), "cell_code_output": ("output", "output")}
+PARTS = {"cell_code_source": "input", "cell_code_output": "output"}
 ASKS = ("quiz(", "warm_up(", "show_solution(")
 HOW = "book/how_to_use"
 ASIDE = "Aside: "
@@ -28,14 +29,17 @@ class FoldCells(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **kwargs: object) -> None:
+        codes = Counter()
         for cell in list(self.document.findall(nodes.container)):
             mode = cell.get("hide_mode") if cell.get("nb_element") == "cell_code" else None
             for part in list(cell.children) if mode else ():
-                which, word = PARTS.get(part.get("nb_element"), ("", ""))
+                which = PARTS.get(part.get("nb_element"))
                 if which == "input" and which in mode and part.astext().startswith(ASKS):
                     cell.remove(part)
                 elif which and which in mode:
-                    cell.replace(part, [_html(_opening(word, cell)), part, _html("</details>")])
+                    words = _code(cell, codes) if which == "input" else _output(cell)
+                    opening = f'<details class="course-fold course-fold-{which}"><summary>{words}</summary>'
+                    cell.replace(part, [_html(opening), part, _html("</details>")])
             if mode:
                 cell["hide_mode"] = None
 
@@ -61,11 +65,19 @@ class FoldAsides(SphinxPostTransform):
                 section += [opening, title, *shown, closing, *evidence, _html("</details>")]
 
 
-def _opening(word: str, cell: nodes.container) -> str:
-    verbs = '<span class="course-closed">Show</span><span class="course-open">Hide</span>'
-    which = cell.get("which") if word == "output" else ""  # where a prediction has several
-    what = f"{word}{which}" if which else f"the {word}"
-    return f'<details class="course-fold course-fold-{word}"><summary>{verbs} {what}</summary>'
+def _output(cell: nodes.container) -> str:
+    which = cell.get("which")  # where a prediction has several
+    what = f"output{which}" if which else "the output"
+    return f'<span class="course-closed">Show</span><span class="course-open">Hide</span> {what}'
+
+
+def _code(cell: nodes.container, codes: Counter) -> str:
+    """One word to see, as a page has thirty of them; who hears it hears which it is."""
+    section = cell.parent
+    while not isinstance(section, nodes.section):
+        section = section.parent
+    codes[title := section.next_node(nodes.title).astext()] += 1
+    return f'Code<span class="visually-hidden"> {codes[title]} of “{escape(title)}”</span>'
 
 
 class WhereToSolve(SphinxPostTransform):

@@ -1,6 +1,8 @@
 """Sphinx extension: each figure of a chapter has a number, and under or beside it the words that say what it shows.
 
-The words are those that stand for the figure where it is not seen: they state what can be seen in it.
+The words are those that stand for the figure where it is not seen: they state what can be seen in it. Shapes would be
+read out box by box; their caption names what is made of what. Where the words change with the controls, `course.js`
+changes them.
 """
 
 import re
@@ -12,10 +14,12 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 FIGURE = re.compile(r'<(?:figure|div)\b[^>]*\bclass="course-figure"')
 WORDS = re.compile(r'\baria-label="([^"]*)"')
-TOLD = re.compile(r'\bdata-text="([^"]*)"')
-SHOWN = " Shown: "  # in a figure with controls, what follows changes with them
 MOVES = 'data-course="explore"'
-SHAPES = re.compile(r" × \d+\) (?:equals|becomes, by|times) ")  # the picture itself, read out
+FIRST = re.compile(r'\bclass="course-frame" data-text="([^"]*)">')  # the others are hidden
+SHOWN = " Shown: "  # in a figure with controls, what follows changes with them
+MADE = re.compile(r"(?:equals|becomes, by [^;]+,) ([^;]+) \(\d+(?: × \d+)*\)")  # the words of `shapes`
+WIDE = re.compile(r'<svg\b(?=[^>]* role="img")[^>]*? width="([\d.]+)"')  # how wide a drawing is where there is room
+SMALL = re.compile(r"([_^])([^\W_]+)")
 
 
 class Captions(SphinxPostTransform):
@@ -28,20 +32,42 @@ class Captions(SphinxPostTransform):
         folder, _, chapter = self.env.docname.rpartition("/")
         found = [raw for raw in self.document.findall(nodes.raw) if FIGURE.search(raw.astext())]
         for number, raw in enumerate(found if folder == "chapters" else (), 1):
-            raw.children = [nodes.Text(captioned(raw.astext(), f"Figure {int(chapter[:2])}.{number}"))]
+            title = nearest(raw, nodes.section).next_node(nodes.title).astext()
+            raw.children = [nodes.Text(captioned(raw.astext(), f"Figure {int(chapter[:2])}.{number}", title))]
 
 
-def captioned(html: str, number: str) -> str:
-    """The figure with its caption. Who hears the figure has heard the words: the number is enough."""
-    found = (MOVES in html and TOLD.search(html)) or WORDS.search(html)
+def nearest(node: nodes.Node, kind: type[nodes.Node]) -> nodes.Node:
+    return node if isinstance(node, kind) else nearest(node.parent, kind)
+
+
+def captioned(html: str, number: str, title: str) -> str:
+    """The figure, found under this title, with its caption. Who hears the figure has heard the words: the number is
+    enough."""
+    found = (FIRST if MOVES in html else WORDS).search(html)
     words, shown, _ = unescape(found[1]).partition(SHOWN) if found else ("", "", "")
-    if MOVES in html and not shown:
-        words = ""  # they would hold for the first of its pictures alone
-    words = "Shapes, step by step." if SHAPES.search(words) else words
-    heard = any(words in unescape(label) for label in WORDS.findall(html))
-    silent = ' aria-hidden="true"' if heard else ""
-    text = f"<b>{number}</b> <span{silent}>{escape(words)}</span>"
+    moves = " data-course-moves" if MOVES in html and not shown else ""
+    heard = ' aria-hidden="true"' if any(words in unescape(label) for label in WORDS.findall(html)) else ""
+    told = escape(words)
+    if made := list(dict.fromkeys(MADE.findall(words))):
+        names = SMALL.sub(small, escape(listed(made)))
+        told, heard = f"{escape(title)}: the shape{'s' * (len(made) > 1)} of {names}.", ""
+    text = f"<b>{number}</b> <span{heard}{moves}>{told}</span>"
+    html = WIDE.sub(r'\g<0> style="--wide:\1px"', html)
     return f'<div class="course-captioned">{html}<p class="course-caption">{text}</p></div>'
+
+
+def listed(names: list[str]) -> str:
+    """The names in a row.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    ('a', 'a and b', 'a, b, and c')
+    """
+    return ", and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 2 else " and ".join(names)
+
+
+def small(name: re.Match) -> str:
+    tag = "sup" if name[1] == "^" else "sub"
+    return f"<{tag}>{name[2]}</{tag}>"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

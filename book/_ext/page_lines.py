@@ -1,6 +1,9 @@
-"""Sphinx extension: tuples, and a formula with its comma, are not broken across lines; √d_k has its subscript."""
+"""Sphinx extension: tuples, a formula with its comma, and how a chapter's name begins are not broken across lines; √d_k
+has its subscript.
+"""
 
 import re
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -11,6 +14,8 @@ NAME, ROOT = re.compile(r"(√?[dW])_([A-Za-z]+)\b"), re.compile(r"(√[dW])_([A
 AS_WRITTEN = (nodes.raw, nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.comment)
 # A browser breaks the line after a formula, whatever sign follows (formulas.py writes a word joiner between them).
 FORMULA = re.compile(r'(<math display="inline">(?:(?!</math>).)*</math>)\u2060([.,;:!?)’”]+)', re.DOTALL)
+
+CHAPTER = re.compile(r">(\d\d) · ")  # a heading or a link begins with it, in the text and in the frame of the page
 
 
 class Together(SphinxTransform):
@@ -38,7 +43,14 @@ def tie(app: Sphinx, page: str, template: str, context: dict, doctree: object) -
     context["body"] = FORMULA.sub(r'<span class="course-tied">\1\2</span>', context.get("body", ""))
 
 
+def name_chapters(app: Sphinx, problem: Exception | None) -> None:
+    """In the finished pages: what looks names up, such as the search, knows them as they are written."""
+    for path in Path(app.outdir).rglob("*.html") if problem is None and app.builder.name == "html" else ():
+        path.write_text(CHAPTER.sub(">\\1\u00a0·\u00a0", path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_transform(Together)
     app.connect("html-page-context", tie)
+    app.connect("build-finished", name_chapters)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

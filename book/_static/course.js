@@ -2,7 +2,7 @@
 // keyboard can scroll, what terms mean, and the translator, which is loaded when it is asked for.
 
 // Paper is light, and shows what a page keeps folded: all but code that was folded, questions and solutions.
-const KEPT = ".course-fold-code, .course-solution details, .course-quiz details";
+const KEPT = ".course-fold-input, .course-solution details, .course-quiz details";
 let screenTheme, unfolded = [];
 window.addEventListener("beforeprint", () => {
   unfolded = [...document.querySelectorAll(".bd-article details:not([open])")].filter((fold) => !fold.matches(KEPT));
@@ -15,10 +15,15 @@ window.addEventListener("afterprint", () => {
   document.documentElement.dataset.theme = screenTheme;
 });
 
-// A drawer has done its work when a section of this page is chosen in it.
+// A drawer has done its work when a section of this page is chosen in it: the keyboard goes on there.
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("dialog[open] a[href^='#']");
-  if (link) link.closest("dialog").close();
+  const drawer = link?.closest("dialog");
+  drawer?.addEventListener("close", () => {
+    const place = document.getElementById(decodeURIComponent(link.hash.slice(1)));
+    place?.querySelector(".headerlink")?.focus({ preventScroll: true });
+  }, { once: true });
+  drawer?.close();
 });
 
 // The search looks words up in plain objects, where these two are found even if no page has them.
@@ -154,6 +159,12 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const place of document.querySelectorAll("[data-course-progress]")) showProgress(place);
   if (/\/chapters\/\d\d_[^/]*$/.test(location.pathname)) keepProgress();
   for (const place of document.querySelectorAll(".course-map")) showLinks(place);
+  for (const caption of document.querySelectorAll("[data-course-moves]")) {
+    const figure = caption.closest(".course-captioned");
+    const say = () => { caption.textContent = figure.querySelector(".course-frame:not([hidden])").dataset.text; };
+    figure.addEventListener("input", say);
+    say(); // a browser may keep what was chosen on an earlier visit
+  }
   const terms = document.querySelectorAll(".course-term");
   if (terms.length) explainTerms(terms);
   for (const place of document.querySelectorAll("[data-course-translator]")) offerTranslator(place);
@@ -179,9 +190,9 @@ function layOut() {
 }
 
 function reachable() {
-  for (const formula of document.querySelectorAll(".course-formula")) {
-    if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
-    else formula.removeAttribute("tabindex");
+  for (const wide of document.querySelectorAll(".course-formula, .course-captioned :is(figure, .course-frame)")) {
+    if (wide.scrollWidth > wide.clientWidth && getComputedStyle(wide).overflowX !== "visible") wide.tabIndex = 0;
+    else wide.removeAttribute("tabindex");
   }
 }
 

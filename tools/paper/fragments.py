@@ -22,7 +22,7 @@ BOOK = "https://book.invalid/"  # stands before the name of a page of the book, 
 # What only a screen needs.
 SCREEN = (
     "script, style:not(svg style), a.headerlink, button, .copybtn, .course-here, .course-controls, .course-unseen, "
-    ".course-filter, .course-solve, .course-frame[hidden], .course-fold-code, .course-count, "
+    ".course-filter, .course-solve, .course-frame[hidden], .course-fold-input, .course-count, "
     "[data-course-filter], [data-course-missed], .course-alt"
 )
 MODEL = "A model answer"
