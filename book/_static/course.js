@@ -20,8 +20,9 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest?.("dialog[open] a[href^='#']");
   const drawer = link?.closest("dialog");
   drawer?.addEventListener("close", () => {
-    const place = document.getElementById(decodeURIComponent(link.hash.slice(1)));
-    place?.querySelector(".headerlink")?.focus({ preventScroll: true });
+    const heading = document.getElementById(decodeURIComponent(link.hash.slice(1)))?.querySelector("h1, h2, h3, h4");
+    heading?.setAttribute("tabindex", "-1");
+    heading?.focus({ preventScroll: true });
   }, { once: true });
   drawer?.close();
 });
