@@ -504,8 +504,9 @@ def test_page_fits_narrow_screens(unfolded):
         page.set_viewport_size(usual)
 
 
-# The letters of drawings in pixels, small ones (exponents) apart.
-LETTERS = """() => [...document.querySelectorAll('.course-captioned svg[role=img]')].filter(svg => svg.checkVisibility())
+# The largest letters of each drawing, in pixels: all but exponents are of one size.
+LETTERS = """() => [...document.querySelectorAll('.course-captioned svg[role=img]')]
+    .filter(svg => svg.checkVisibility())
     .map(svg => Math.max(...[...svg.querySelectorAll('text')].map(text => {
         const { a, b } = text.getScreenCTM();
         return Math.hypot(a, b) * parseFloat(getComputedStyle(text).fontSize);
@@ -748,7 +749,7 @@ def test_paper_shows_what_a_page_folds_but_no_solutions(book, visit):
     points = page.locator(f".bd-article :is({read}):visible").evaluate_all(
         "all => all.map(e => 0.75 * parseFloat(getComputedStyle(e).fontSize))"
     )
-    assert 10 <= min(points)
+    assert min(points) >= 10
     assert max(points) <= 11, "an option is no larger than its question"
     code = page.locator(".cell_input pre:visible")
     assert code.evaluate_all("all => all.filter(pre => pre.scrollWidth > pre.clientWidth).length") == 0
