@@ -69,7 +69,8 @@ def _draw(fig: Figure, crop: bool) -> bytes:
         # The reader's browser has glyphs that the shipped fonts lack (emoji); matplotlib only measures the text.
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         write_in_shipped_fonts(fig)
-        fig.draw_without_rendering()
+        engine = fig.get_layout_engine()
+        engine.execute(fig) if engine else fig.draw_without_rendering()
         fig.set_layout_engine("none")  # keep the layout: another round would cost time and move the panels a little
         _formulas_as_paths(fig)
         box = {"bbox_inches": "tight", "pad_inches": 0.04} if crop else {"bbox_inches": None}
