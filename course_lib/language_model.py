@@ -12,6 +12,7 @@ from course_lib.layer_norm import LayerNorm
 from course_lib.masks import causal_mask
 from course_lib.modern import GroupedQueryAttention, RMSNorm, SwiGLU, rotary_angles
 from course_lib.positional_encoding import SinusoidalPositions, look_up
+from course_lib.sizes import check_between, check_whole
 from course_lib.tokens import PAD
 from course_lib.transformer import initialize
 
@@ -54,9 +55,10 @@ class LanguageModelConfig:
 
     def __post_init__(self):
         if self.positions not in ("rotary", "sinusoidal", "none"):
-            raise ValueError(
-                f"expected positions 'rotary', 'sinusoidal', or 'none', got {self.positions!r}: choose one of them"
-            )
+            raise ValueError(f"expected positions 'rotary', 'sinusoidal', or 'none', got {self.positions!r}: pick one")
+        sizes = ("vocab_size", "d_model", "n_heads", "n_kv_heads", "d_ff", "n_layers")
+        check_whole(**{name: getattr(self, name) for name in sizes}, d_k=1 if self.d_k is None else self.d_k)
+        check_between(0, 1, dropout=self.dropout, eps=self.eps), check_between(1, math.inf, rope_base=self.rope_base)
 
     @property
     def head_width(self) -> int:
@@ -123,8 +125,6 @@ class LanguageModel(nn.Module):
     def __init__(self, config: LanguageModelConfig):
         super().__init__()
         self.config = config
-        if min(config.vocab_size, config.d_model, config.d_ff, config.n_layers) < 1:
-            raise ValueError(f"expected sizes of at least 1, got {config}: choose larger ones")
         self.tokens = nn.Embedding(config.vocab_size, config.d_model)
         nn.init.normal_(self.tokens.weight, std=config.d_model**-0.5)
         self.positions = SinusoidalPositions(config.d_model) if config.positions == "sinusoidal" else None

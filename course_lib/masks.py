@@ -7,10 +7,7 @@ from torch import Tensor
 from course_lib.tokens import PAD
 
 
-def padding_mask(
-    ids: Int[Tensor, "batch k_len"],
-    pad_id: int = PAD,
-) -> Bool[Tensor, "batch 1 1 k_len"]:
+def padding_mask(ids: Int[Tensor, "batch k_len"], pad_id: int = PAD) -> Bool[Tensor, "batch 1 1 k_len"]:
     """True at every real token, False at every pad.
 
     Pads are hidden as *keys*; the two axes of size 1 are heads and queries.
@@ -21,10 +18,7 @@ def padding_mask(
     return (ids != pad_id)[:, None, None, :]
 
 
-def causal_mask(
-    n: int,
-    device: torch.device | str | None = None,
-) -> Bool[Tensor, "n n"]:
+def causal_mask(n: int, device: torch.device | str | None = None) -> Bool[Tensor, "n n"]:
     """True where query i (row) may attend to key j (column): j <= i.
 
     Source: Vaswani et al. 2017, section 3.2.3.
@@ -38,13 +32,12 @@ def causal_mask(
 
 
 def masked_softmax(
-    scores: Float[Tensor, "*batch q_len k_len"],
-    mask: Bool[Tensor, "..."] | None = None,
+    scores: Float[Tensor, "*batch q_len k_len"], mask: Bool[Tensor, "..."] | None = None
 ) -> Float[Tensor, "*batch q_len k_len"]:
     """Softmax over the keys (last axis) that the mask lets through.
 
     A row with nothing to see is all zeros. `mask` has any shape that broadcasts
-    to that of `scores`; TypeError when it is not boolean.
+    to that of `scores`; TypeError when it is not boolean, ValueError if larger.
 
     >>> scores = torch.tensor([[0.0, 0.0, 9.0]])
     >>> masked_softmax(scores, torch.tensor([True, True, False]))
@@ -61,4 +54,7 @@ def masked_softmax(
     # A row of nothing but -inf would be NaN: an empty row keeps its scores.
     hidden = ~mask & mask.any(dim=-1, keepdim=True)
     weights = scores.masked_fill(hidden, -torch.inf).softmax(dim=-1)
+    if weights.shape != scores.shape:
+        sizes = f"{tuple(scores.shape)}, got {tuple(mask.shape)}"
+        raise ValueError(f"expected a mask that broadcasts to {sizes}: cut it")
     return weights.masked_fill(~mask, 0.0)

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from course_lib.sizes import check_between, check_whole
 from course_lib.tokens import EOS, PAD
 
 
@@ -18,6 +19,7 @@ def top_k_filter(logits: Float[Tensor, "*shape vocab_size"], k: int) -> Float[Te
     >>> top_k_filter(torch.tensor([1.0, 3.0, 2.0]), k=2)
     tensor([-inf, 3., 2.])
     """
+    check_whole(k=k)
     kept = logits.topk(min(k, logits.shape[-1]), dim=-1)
     return torch.full_like(logits, -math.inf).scatter(-1, kept.indices, kept.values)
 
@@ -31,6 +33,7 @@ def top_p_filter(logits: Float[Tensor, "*shape vocab_size"], p: float) -> Float[
     >>> top_p_filter(torch.tensor([0.2, 0.5, 0.3]).log(), p=0.6).exp()
     tensor([0.0000, 0.5000, 0.3000])
     """
+    check_between(0, 1, p=p)
     ordered, index = logits.sort(dim=-1, descending=True)
     probs = ordered.softmax(dim=-1, dtype=torch.promote_types(ordered.dtype, torch.float32))
     before = probs.cumsum(dim=-1) - probs
@@ -58,10 +61,7 @@ def sample(
     >>> sample(fixed, None, torch.tensor([[1]]), max_len=3, top_k=1)
     tensor([[[4, 4, 4]]])
     """
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"expected top_k of at least 1, got {top_k}: one word must be left to draw")
-    if not 0 <= top_p <= 1:
-        raise ValueError(f"expected top_p from 0 to 1, got {top_p}: it is a share of the probability")
+    check_whole(0, max_len=max_len), check_whole(top_k=1 if top_k is None else top_k), check_between(0, 1, top_p=top_p)
     if not temperature > 0:
         raise ValueError(f"expected a temperature above 0, got {temperature}: for the most probable word use top_k=1")
     drawn, finished = [tokens], torch.zeros_like(tokens, dtype=torch.bool)

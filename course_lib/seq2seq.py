@@ -145,9 +145,9 @@ class Seq2Seq(nn.Module):
     def __init__(self, config: Seq2SeqConfig):
         super().__init__()
         self.config = config
-        if min(config.vocab_size, config.d_model) < 1:
-            expected = "expected sizes of at least 1"
-            raise ValueError(f"{expected}, got {config}: choose larger ones")
+        if not (min(config.vocab_size, config.d_model) >= 1 and 0 <= config.dropout <= 1):
+            expected = "expected sizes of at least 1, dropout from 0 to 1"
+            raise ValueError(f"{expected}, got {config}: choose others")
         d_model = config.d_model
         self.embedding = nn.Embedding(config.vocab_size, d_model)
         self.encoder = GRUEncoder(d_model)

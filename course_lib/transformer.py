@@ -10,6 +10,7 @@ from course_lib.decoder import Decoder
 from course_lib.encoder import Encoder
 from course_lib.masks import causal_mask, padding_mask
 from course_lib.positional_encoding import InputEmbedding, LearnedPositions, SinusoidalPositions
+from course_lib.sizes import check_between, check_whole
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,6 @@ class Transformer(nn.Module):
     def __init__(self, config: TransformerConfig):
         super().__init__()
         self.config = c = config
-        if min(c.vocab_size, c.d_model, c.d_ff, c.n_layers) < 1:
-            expected = "expected sizes of at least 1"
-            raise ValueError(f"{expected}, got {c}: choose larger ones")
         self.src_embedding = make_embedding(c)
         self.tgt_embedding = self.src_embedding if c.tied else make_embedding(c)
         self.encoder = Encoder(c.n_layers, c.d_model, c.n_heads, c.d_ff, c.dropout, c.norm_first, c.activation)
@@ -160,9 +158,9 @@ def make_embedding(config: TransformerConfig) -> InputEmbedding:
     Traceback (most recent call last):
     ValueError: expected positions 'sinusoidal' or 'learned', got 'rotary': choose one of them
     """
-    sizes = (config.vocab_size, config.d_model, config.n_heads, config.d_ff, config.n_layers, config.max_len)
-    if not (all(hasattr(size, "__index__") and size >= 1 for size in sizes) and 0 <= config.dropout <= 1):
-        raise ValueError(f"expected whole numbers of at least 1, and dropout from 0 to 1, got {config}: change it")
+    sizes = ("vocab_size", "d_model", "n_heads", "d_ff", "n_layers", "max_len")
+    check_whole(**{name: getattr(config, name) for name in sizes})
+    check_between(0, 1, dropout=config.dropout)
     if config.positions == "sinusoidal":
         positions = SinusoidalPositions(config.d_model)
     elif config.positions == "learned":

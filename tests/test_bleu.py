@@ -3,6 +3,7 @@
 import inspect
 import math
 import random
+import re
 
 import generated
 import numpy as np
@@ -97,6 +98,14 @@ def test_a_score_says_how_it_was_counted():
     assert score.signature.startswith("nrefs:1|case:mixed|eff:no|tok:none|smooth:floor[0.20]|version:course_lib-")
     several = corpus_bleu(["a", "b"], ["a", ["b", "c"]], lowercase=True)
     assert several.signature.startswith("nrefs:var|case:lc|eff:no|tok:13a|smooth:exp|version:course_lib-")
+
+
+@pytest.mark.parametrize("score", [corpus_bleu, corpus_chrf, sentence_counts])
+@pytest.mark.parametrize("odd", [None, 5, ["the", "cat"]])
+def test_what_is_no_text_is_refused(score, odd, unchecked):
+    for hypotheses, references in (([odd], ["the cat"]), (["the cat"], [[odd]])):
+        with pytest.raises(TypeError, match=re.escape(f"expected texts, got {odd!r} among them: join its words")):
+            score(hypotheses, references)
 
 
 def test_refusals():

@@ -4,6 +4,7 @@ import inspect
 import itertools
 import json
 import random
+import re
 import subprocess
 import sys
 import unicodedata
@@ -306,7 +307,7 @@ def test_save_and_load(tmp_path, kind):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"vocab": 3}, "expected ids by token in 'vocab', got 3: the file is broken"),
+        ({"vocab": 3}, "expected ids by token in 'vocab', got 3: is the file broken?"),
         ({"specials": {"<pad>": "0"}}, "expected ids by token in 'specials'"),
         ({"merges": {"a": "b"}}, "expected a list of merges, got"),
         ({"merges": [["a", "b", "c"]]}, "expected two tokens in every merge"),
@@ -634,6 +635,29 @@ def test_one_text_in_place_of_texts_is_refused(kind):
     for work in works:
         with pytest.raises(TypeError, match=r"expected a list of texts, got one text: write \[text\]"):
             work("low")
+
+
+@pytest.mark.parametrize("kind", [BPE, ByteBPE])
+def test_nonsense_is_refused_with_a_sentence(kind, unchecked):
+    tokenizer = kind.train(["low lower"], 2)
+    for odd in (None, 5, 3.5, b"low", ["low"]):
+        for special in (False, True):
+            with pytest.raises(TypeError, match=re.escape(f"expected texts, got {odd!r} among them: leave it out")):
+                tokenizer.encode(odd, special=special)
+    for odd in (None, 5, 3.5):
+        for work in (tokenizer.encode_batch, lambda texts: kind.train(texts, 2)):
+            with pytest.raises(TypeError, match=re.escape(f"expected a list of texts, got {odd}: write [text]")):
+                work(odd)
+        for parts in ((odd, []), ({"a": 5}, odd), ({"a": 5}, [], odd)):
+            with pytest.raises(ValueError, match=f"expected (ids by token|a list of merges).*got {odd}: is the file"):
+                kind(*parts)
+    for odd in (None, 5, ["low"], "low", [[5, 6]], torch.tensor([[5, 6]])):
+        for work in (tokenizer.decode, tokenizer.tokens, tokenizer.word_index):
+            with pytest.raises(TypeError, match=r"expected a list of ids, got .*: give one text's ids at a time"):
+                work(odd)
+    for work in (tokenizer.decode, tokenizer.tokens, tokenizer.word_index):
+        with pytest.raises(ValueError, match=r"expected ids from 0 to .*, got 99999: is this another tokenizer"):
+            work([5, 99999])
 
 
 def test_what_is_no_text_is_refused_and_texts_come_one_by_one():

@@ -776,6 +776,28 @@ def test_lambda_passes_but_has_no_source_to_keep():
         kept_solution("toy.double")
 
 
+@pytest.mark.parametrize(
+    ("source", "got"),
+    [
+        ("1 / 0", "ZeroDivisionError('division by zero')"),
+        ("", "ValueError('it defines nothing')"),
+        ("{}['a']", "KeyError('a')"),
+        ("import sys\nsys.exit('no')", "RuntimeError(\"SystemExit('no')\")"),
+    ],
+)
+def test_kept_source_that_does_not_run_is_told_in_a_sentence(source, got, monkeypatch):
+    monkeypatch.setattr("course_practice.engine.progress.load", lambda: {"toy.double": {"solution": source}})
+    words = f"expected kept source of toy.double that runs, got {got}: check it again"
+    with pytest.raises(RuntimeError, match=re.escape(words)):
+        kept_solution("toy.double")
+
+
+@pytest.mark.parametrize(("said", "shown"), [(("wait for me",), "wait for me"), ((3,), "3"), ((), "without a word")])
+def test_an_answer_that_asks_python_to_end_has_its_words_shown(said, shown):
+    result = judge(lambda x: sys.exit(*said))
+    assert f"It asks Python to end ({shown}): a function ends with `return`." in result.message
+
+
 def test_an_array_passes_and_is_not_kept():
     assert "make it a tensor" in judge(gives_an_array).message
     assert "make it a tensor" not in judge(uses_helpers).message

@@ -178,6 +178,16 @@ def test_code_that_sleeps_has_a_limit_on_the_wall():
 
 @UNIX
 @pytest.mark.parametrize(
+    "step", [lambda: re.match("(a+)+$", "a" * 60 + "b"), lambda: 3 ** (10**9)], ids=["regex", "power"]
+)
+def test_a_step_that_lets_no_other_thread_run_is_stopped_where_it_looks_for_signals(step):
+    begun = time.process_time()
+    assert judge(lambda x: step(), time_limit=0.5).diagnosis == "too-slow"
+    assert time.process_time() - begun < 30
+
+
+@UNIX
+@pytest.mark.parametrize(
     "hinder",
     [
         lambda: signal.setitimer(signal.ITIMER_REAL, 0),
@@ -635,9 +645,15 @@ def test_progress_that_is_a_link_stays_one(content, tmp_path):
     assert json.loads(target.read_text())["toy.double"]["attempts"] == (1 if content == "damaged" else 3)
 
 
-def test_what_a_killed_process_has_left_goes_with_the_next_save(home):
+@pytest.mark.parametrize("target", ["", "mine.json", "mine [1].json"])
+def test_what_a_killed_process_has_left_goes_with_the_next_save(target, home, tmp_path):
     folder_of_progress()
-    left, other = home / ".progress.json.0123456789abcdef.tmp", home / ".progress.json.mine.tmp"
+    if target:  # it lies beside the file that the link names
+        home, name = tmp_path, target
+        progress.progress_file().symlink_to(tmp_path / target)
+    else:
+        name = "progress.json"
+    left, other = home / f".{name}.0123456789abcdef.tmp", home / f".{name}.mine.tmp"
     for path in (left, other):
         path.touch()
     judge(double)

@@ -21,6 +21,16 @@ each_alternative = pytest.mark.parametrize(
 )
 
 
+def test_pads_alone_cost_nothing_by_the_library_the_other_way_and_the_hint():
+    exercise = registry()["training.smoothed_loss"]
+    losses, mean, real = (code for code in exercise.hints[2].split("`")[1::2])
+    first = "log_probs = logits.log_softmax(dim=-1)\npicked = log_probs.gather(-1, targets[..., None])[..., 0]\n"
+    given = {"logits": torch.randn(2, 3, 5), "targets": torch.zeros(2, 3).long(), "smoothing": 0.1, "PAD": 0}
+    exec(f"{first}{losses}\n{real}\nanswer = {mean}", given)
+    ways = [way(given["logits"], given["targets"]) for way in (exercise.reference, *exercise.alternatives)]
+    assert [given["answer"].item(), *map(float, ways)] == [0.0] * (2 + len(exercise.alternatives))
+
+
 def check(name, obj, time_limit=10.0):
     """What is said of a wrong answer is asked here, not where its nearest repair is: test_exercises_answers.py does."""
     return check_exercise(registry()[name], obj, time_limit, budget=Budget(work=0))

@@ -220,8 +220,22 @@ def test_another_padding_id_or_none():
 
 @pytest.mark.parametrize("name", ["vocab_size", "d_model", "d_ff", "n_layers"])
 def test_sizes_of_nothing_are_refused(name):
-    with pytest.raises(ValueError, match=f"expected sizes of at least 1, got LanguageModelConfig.*{name}=0.*choose"):
+    with pytest.raises(ValueError, match=f"expected {name} as a whole number of at least 1, got 0"):
         LanguageModel(dataclasses.replace(SMALL, **{name: 0}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[("dropout", math.nan), ("eps", math.nan), ("eps", -1.0), ("rope_base", math.nan), ("rope_base", 0)],
+        *[("d_k", 0), ("n_heads", math.nan), ("n_layers", 1.5), ("vocab_size", None)],
+    ],
+)
+def test_numbers_that_no_model_can_have_are_refused(name, value, unchecked):
+    with pytest.raises(
+        ValueError, match=f"expected {name} (as a whole number of at least 1|from . to .*), got {value}: "
+    ):
+        dataclasses.replace(SMALL, **{name: value})
 
 
 def test_another_end():

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import re
 
 import pytest
 import torch
@@ -229,6 +230,13 @@ def test_empty_and_tiny_sizes(shape):
     weights = masked_softmax(torch.randn(shape), torch.ones(shape, dtype=torch.bool))
     assert weights.shape == shape
     assert torch.equal(weights, torch.ones(shape))
+
+
+@pytest.mark.parametrize(("scores", "mask"), [((3, 3), (4, 3, 3)), ((3, 1), (3, 3)), ((3, 3), (1, 1, 3, 3))])
+def test_a_mask_that_would_make_the_weights_larger_is_refused(scores, mask, unchecked):
+    words = f"expected a mask that broadcasts to {scores}, got {mask}: cut it"
+    with pytest.raises(ValueError, match=re.escape(words)):
+        masked_softmax(torch.zeros(scores), torch.ones(mask, dtype=torch.bool))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int64, torch.uint8])

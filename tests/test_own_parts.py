@@ -367,7 +367,8 @@ def test_every_wrong_part_runs_and_moves_the_logits(name):
 
 
 @pytest.mark.parametrize(
-    ("source", "reason"), [("while True: pass", "TimeoutError"), ("raise SystemExit", "SystemExit")]
+    ("source", "reason"),
+    [("while True: pass", "TimeoutError"), ("raise SystemExit", "SystemExit"), ("{}['a']", "KeyError")],
 )
 def test_kept_source_that_does_not_end_well_cannot_stand_in(keep, source, reason, monkeypatch):
     monkeypatch.setattr(progress, "TIME_LIMIT", 0.2)

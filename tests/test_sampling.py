@@ -75,15 +75,26 @@ def test_a_temperature_of_nothing_is_refused(temperature):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"top_k": 0}, "expected top_k of at least 1, got 0"),
+        ({"top_k": 0}, "expected top_k as a whole number of at least 1, got 0"),
+        ({"top_k": 1.5}, "expected top_k as a whole number of at least 1, got 1.5"),
+        ({"max_len": math.nan}, "expected max_len as a whole number of at least 0, got nan"),
         ({"top_p": 90}, "expected top_p from 0 to 1, got 90"),
         ({"top_p": math.nan}, "expected top_p from 0 to 1, got nan"),
         ({"temperature": math.nan}, "expected a temperature above 0, got nan"),
     ],
 )
-def test_impossible_choices_are_refused(options, message):
+def test_impossible_choices_are_refused(options, message, unchecked):
     with pytest.raises(ValueError, match=message):
-        sample(lambda tokens, state: (torch.zeros(1, 1, 5), state), None, torch.tensor([[1]]), max_len=1, **options)
+        sample(lambda *given: (torch.zeros(1, 1, 5), None), None, torch.tensor([[1]]), **{"max_len": 1, **options})
+
+
+@pytest.mark.parametrize("number", [-1, 1.5, math.nan, None, "1"])
+def test_filters_refuse_what_leaves_no_word(number, unchecked):
+    for k in (0, number):
+        with pytest.raises(ValueError, match=f"expected k as a whole number of at least 1, got {k!r}: it counts"):
+            top_k_filter(torch.randn(5), k=k)
+    with pytest.raises(ValueError, match=f"expected p from 0 to 1, got {number!r}: choose another"):
+        top_p_filter(torch.randn(5), p=number)
 
 
 def test_top_p_adds_up_in_single_precision():

@@ -1,5 +1,7 @@
 """The recurrent translator: against nn.GRU, against loops, and the padding that must not be read."""
 
+import math
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -169,7 +171,11 @@ def test_state_dict_round_trip():
     assert torch.equal(ours(src, tgt_in), copy(src, tgt_in))
 
 
-@pytest.mark.parametrize("name", ["vocab_size", "d_model"])
-def test_sizes_of_nothing_are_refused(name):
-    with pytest.raises(ValueError, match=f"expected sizes of at least 1, got Seq2SeqConfig.*{name}=0.*choose"):
-        Seq2Seq(Seq2SeqConfig(**{"vocab_size": 11, name: 0}))
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("vocab_size", 0), ("d_model", 0), ("vocab_size", math.nan), ("dropout", math.nan), ("dropout", 2)],
+)
+def test_numbers_that_no_model_can_have_are_refused(name, value, unchecked):
+    words = f"expected sizes of at least 1, dropout from 0 to 1, got Seq2SeqConfig.*{name}={value}.*choose"
+    with pytest.raises(ValueError, match=words):
+        Seq2Seq(Seq2SeqConfig(**{"vocab_size": 11, name: value}))

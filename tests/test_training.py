@@ -90,20 +90,34 @@ def test_cosine_rises_then_falls(progress, peak):
     assert cosine(2.0, peak, 0.1) == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize(("step", "warmup"), [(0, 4), (-1, 4), (3, 0), (0, 0)])
-def test_updates_that_do_not_count_from_1_are_refused(step, warmup):
-    words = f"expected step and warmup of at least 1, got {step} and {warmup}: updates count from 1"
-    with pytest.raises(ValueError, match=words):
-        inverse_sqrt(step, 1.0, warmup)
-    with pytest.raises(ValueError, match=f"d_model, warmup of at least 1, got {step}, 512 and {warmup}: count from 1"):
-        noam(step, 512, warmup)
+@pytest.mark.parametrize(("step", "warmup"), [(0, 4), (-1, 4), (3, 0), (0, 0), (math.nan, 4), (3, math.nan)])
+def test_updates_that_do_not_count_from_1_are_refused(step, warmup, unchecked):
+    name, number = ("step", step) if not step >= 1 else ("warmup", warmup)
+    words = f"expected {name} as a whole number of at least 1, got {number}: it counts"
+    for rate in (inverse_sqrt, lambda step, _, warmup: noam(step, 512, warmup)):
+        with pytest.raises(ValueError, match=words):
+            rate(step, 1.0, warmup)
 
 
 @pytest.mark.parametrize("d_model", [0, -4])
 def test_a_width_that_is_none_is_refused(d_model):
     """A root of it is infinite, or a complex number."""
-    with pytest.raises(ValueError, match=f"expected step, d_model, warmup of at least 1, got 1, {d_model} and 4"):
+    with pytest.raises(ValueError, match=f"expected d_model as a whole number of at least 1, got {d_model}"):
         noam(1, d_model, 4)
+
+
+@pytest.mark.parametrize(
+    ("progress", "warmup", "words"),
+    [
+        (math.nan, 0.1, "expected progress from 0 to inf, got nan"),
+        (-0.5, 0.0, "expected progress from 0 to inf, got -0.5"),
+        (0.5, math.nan, "expected warmup from 0 to 1, got nan"),
+        (0.5, 400, "expected warmup from 0 to 1, got 400"),
+    ],
+)
+def test_cosine_takes_shares_and_no_updates(progress, warmup, words):
+    with pytest.raises(ValueError, match=words):
+        cosine(progress, 1.0, warmup)
 
 
 def test_cosine_that_only_warms_up_and_one_that_ends_above_0():

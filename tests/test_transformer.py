@@ -250,7 +250,7 @@ def test_reordered_and_kept_beams_go_on_with_their_own_history():
 @pytest.mark.parametrize("name", ["vocab_size", "d_model", "d_ff", "n_layers"])
 @pytest.mark.parametrize("size", [0, -1])
 def test_sizes_of_nothing_are_refused(name, size):
-    with pytest.raises(ValueError, match=f"expected sizes of at least 1, got TransformerConfig.*{name}={size}.*choose"):
+    with pytest.raises(ValueError, match=f"expected {name} as a whole number of at least 1, got {size}: it counts"):
         Transformer(TransformerConfig(**{"vocab_size": 11, name: size}))
 
 
@@ -265,11 +265,12 @@ def test_sizes_of_nothing_are_refused(name, size):
             ("d_ff", 8.5),
             ("n_layers", 1.0),
             ("vocab_size", math.nan),
+            ("vocab_size", None),
         ],
     ],
 )
 def test_numbers_that_no_model_can_have_are_refused(name, value, unchecked):
-    words = f"expected whole numbers of at least 1, and dropout from 0 to 1, got TransformerConfig.*{name}={value}[,)]"
+    words = f"expected {name} (as a whole number of at least 1|from 0 to 1), got {value}: "
     with pytest.raises(ValueError, match=words):
         Transformer(TransformerConfig(**{"vocab_size": 11, name: value}))
 

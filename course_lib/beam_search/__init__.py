@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from course_lib.sizes import check_between, check_whole
 from course_lib.tokens import BOS, EOS, PAD
 
 LARGEST_PENALTY = 10  # a length to a larger power is no number of this machine
@@ -64,7 +65,7 @@ def greedy_search(
     >>> greedy_search(fake, Nothing(), batch=1, max_len=9)[0].tokens
     [4, 5]
     """
-    check_sizes(max_len=max_len, batch=batch)
+    check_whole(max_len=max_len), check_whole(0, batch=batch)
     tokens = torch.full((batch, 1), BOS, device=device)
     written: list[list[int]] = [[] for _ in range(batch)]
     log_prob = [0.0] * batch
@@ -124,7 +125,8 @@ def beam_search(
     best length it can still reach. One that reaches `max_len` tokens without EOS is given back unfinished, after
     the finished ones. Source: Wu et al. 2016, section 7, for the length normalization (in its simpler form).
     """
-    check_sizes(length_penalty, max_len=max_len, batch=batch, beam_size=beam_size)
+    check_whole(max_len=max_len, beam_size=beam_size), check_whole(0, batch=batch)
+    check_between(-LARGEST_PENALTY, LARGEST_PENALTY, length_penalty=length_penalty)
     pools: list[list[Hypothesis]] = [[] for _ in range(batch)]
     rows = torch.arange(batch, device=device)
     open_ = _Open(rows, torch.zeros(batch, 1, device=device), torch.full((batch, 1, 1), BOS, device=device))
@@ -246,19 +248,3 @@ def check_numbers(best: Tensor) -> None:
     """NaN is larger than everything for `max` and `topk`: where there is one, it is among the best."""
     if best.isnan().any():
         raise ValueError("expected scores that are numbers, got NaN: look at the weights of the model")
-
-
-def check_sizes(length_penalty: float = 1.0, **sizes: int) -> None:
-    """Refuse sizes with which nothing could be written, and penalties that no number of this machine holds.
-
-    >>> check_sizes(beam_size=0)
-    Traceback (most recent call last):
-    ValueError: expected beam_size as a whole number of at least 1, got 0: it counts
-    """
-    for name, size in sizes.items():
-        least = 0 if name == "batch" else 1
-        if not (hasattr(size, "__index__") and size >= least):
-            raise ValueError(f"expected {name} as a whole number of at least {least}, got {size}: it counts")
-    if not abs(length_penalty) <= LARGEST_PENALTY:
-        bounds = f"from -{LARGEST_PENALTY} to {LARGEST_PENALTY}"
-        raise ValueError(f"expected length_penalty {bounds}, got {length_penalty}: 1 is usual")

@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 
-from course_lib.beam_search import Hypothesis, Step, check_numbers, check_sizes, log_probs_of
+from course_lib.beam_search import LARGEST_PENALTY, Hypothesis, Step, check_numbers, log_probs_of
+from course_lib.sizes import check_between, check_whole
 from course_lib.tokens import BOS, EOS, PAD
 
 
@@ -23,7 +24,7 @@ def exact_search(step: Step, state: Any, max_len: int, max_calls: int = 1000) ->
     >>> found.tokens, calls
     ([4, 5], 3)
     """
-    check_sizes(max_len=max_len, max_calls=max_calls)
+    check_whole(max_len=max_len, max_calls=max_calls)
     best_end = -torch.inf
     heap = [(0.0, 0, [], False, state)]  # minus the log-probability first
     pushed = calls = 0
@@ -55,7 +56,8 @@ def exhaustive_search(step: Step, state: Any, max_len: int, length_penalty: floa
 
     One sentence at a time, and tiny vocabularies only: there are vocab_size^max_len sentences.
     """
-    check_sizes(length_penalty, max_len=max_len)
+    check_whole(max_len=max_len)
+    check_between(-LARGEST_PENALTY, LARGEST_PENALTY, length_penalty=length_penalty)
     finished = []
     written = torch.full((1, 1, 1), BOS)
     log_prob = torch.zeros(1, 1)

@@ -228,3 +228,6 @@ def check_pairs(hypotheses: Sequence[str], references: References) -> None:
         raise ValueError(f"expected references for each of the {len(hypotheses)} hypotheses, got {got}")
     if not all(isinstance(texts, str) or texts for texts in references):
         raise ValueError("expected at least one reference for every hypothesis, got none for one of them: leave it out")
+    for text in [*hypotheses, *(one for texts in references for one in ([texts] if isinstance(texts, str) else texts))]:
+        if not isinstance(text, str):
+            raise TypeError(f"expected texts, got {text!r} among them: join its words by spaces, or leave it out")

@@ -181,4 +181,4 @@ class BPE(Subwords):
         >>> tokenizer.word_index(tokenizer.encode("lower low"))
         [0, 0, 0, 1, 1]
         """
-        return list(accumulate((self.token_of[i].endswith(MARK) for i in ids), initial=0))[:-1]
+        return list(accumulate((token.endswith(MARK) for token in self.tokens(ids)), initial=0))[:-1]

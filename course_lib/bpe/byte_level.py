@@ -115,7 +115,7 @@ class ByteBPE(Subwords):
         [0, 0, 1, 1]
         """
         space = CHARACTER_OF[ord(" ")]
-        return list(accumulate((self.token_of[i].startswith(space) for i in ids), initial=0))[1:]
+        return list(accumulate((token.startswith(space) for token in self.tokens(ids)), initial=0))[1:]
 
 
 def load_tokenizer(path: str | Path) -> BPE | ByteBPE:

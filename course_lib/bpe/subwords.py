@@ -30,14 +30,13 @@ class Subwords:
     kind: str
 
     def __init__(self, vocab: dict[str, int], merges: Sequence[Pair], specials: dict[str, int] = SPECIALS):
-        self.vocab, self.merges, self.specials = dict(vocab), list(merges), dict(specials)
+        self.vocab, self.merges, self.specials = checked_model(vocab, merges, specials)
         self.check()
         self.token_of = {i: token for token, i in [*self.vocab.items(), *self.specials.items()]}
         self.bytes_of = {i: self.token_bytes(token) for token, i in self.vocab.items()}
         symbol = {token: chr(i) for token, i in self.vocab.items()}
-        ranks: dict[str, int] = {}
-        for rank, (left, right) in enumerate(self.merges):
-            ranks.setdefault(symbol[left] + symbol[right], rank)
+        pairs = [symbol[left] + symbol[right] for left, right in self.merges]
+        ranks = {pair: rank for rank, pair in reversed([*enumerate(pairs)])}
         self.ids_of = WordCache(self.spell, ranks, [symbol[left + right] for left, right in self.merges])
 
     # --- what a kind of tokenizer decides
@@ -89,6 +88,7 @@ class Subwords:
 
     def encode(self, text: str, special: bool = False) -> list[int]:
         """The ids of a text. With `special`, the names of special tokens in it become their ids, else plain text."""
+        (text,) = several([text])
         if special and self.specials:
             names = "|".join(map(re.escape, sorted(self.specials, key=len, reverse=True)))
             parts = re.split(f"({names})", text)
@@ -112,21 +112,26 @@ class Subwords:
 
         Ids that no text has (a model may write them) can end in the middle of a character: it becomes U+FFFD.
         """
-        names, text = {i: name for name, i in self.specials.items()}, ""
-        for of_text, run in groupby(map(index, ids), self.bytes_of.__contains__):
-            if of_text:
-                text += to_text(self.join(list(run)))
-                continue
-            for i in run:
-                if i not in names:
-                    wanted = f"expected ids from 0 to {self.vocab_size - 1}"
-                    raise ValueError(f"{wanted}, got {i}: is this another tokenizer?")
-                text += names[i] if special else ""
+        text = ""
+        for of_text, run in groupby(self.known(ids), self.bytes_of.__contains__):
+            ids_of_run = list(run)
+            text += to_text(self.join(ids_of_run)) if of_text else "".join(self.tokens(ids_of_run)) * special
         return text
 
-    def tokens(self, ids: Iterable[int]) -> list[str]:
+    def tokens(self, ids: Iterable[SupportsIndex]) -> list[str]:
         """The tokens of the ids, as they stand in the vocabulary."""
-        return [self.token_of[i] for i in ids]
+        return [self.token_of[i] for i in self.known(ids)]
+
+    def known(self, ids: Iterable[SupportsIndex]) -> list[int]:
+        """The ids as numbers; ids of another tokenizer, and what are no ids, are refused."""
+        try:
+            numbers = list(map(index, ids))
+        except TypeError:
+            raise TypeError(f"expected a list of ids, got {str(ids)[:60]}: give one text's ids at a time") from None
+        if strange := set(numbers) - self.token_of.keys():
+            wanted = f"expected ids from 0 to {self.vocab_size - 1}"
+            raise ValueError(f"{wanted}, got {min(strange)}: is this another tokenizer?")
+        return numbers
 
     def save(self, path: str | Path) -> None:
         """Write the tokenizer as JSON: whole or not at all."""
@@ -181,8 +186,9 @@ class Subwords:
 
 def several(texts: Iterable[str]) -> Iterator[str]:
     """The texts one by one: one text alone, whose letters would be taken for texts, and what is no text are refused."""
-    if isinstance(texts, str):
-        raise TypeError("expected a list of texts, got one text: write [text]")
+    if isinstance(texts, str) or not hasattr(texts, "__iter__"):
+        got = "one text" if isinstance(texts, str) else repr(texts)
+        raise TypeError(f"expected a list of texts, got {got}: write [text]")
     for text in texts:
         if not isinstance(text, str):
             raise TypeError(f"expected texts, got {text!r} among them: leave it out, or write ''")
@@ -215,12 +221,12 @@ def read_json(path: str | Path) -> dict:
 
 
 def checked_model(vocab: object, merges: object, specials: object) -> tuple[dict[str, int], list[Pair], dict[str, int]]:
-    """The three parts of a model read from a file, if they have the right types."""
+    """Copies of the three parts of a model, which a file may hold, if they have the right types."""
     for name, table in (("vocab", vocab), ("specials", specials)):
         if not isinstance(table, dict) or not all(type(i) is int for i in table.values()):
-            raise ValueError(f"expected ids by token in {name!r}, got {str(table)[:60]}: the file is broken")
-    if not isinstance(merges, list) or not all(isinstance(merge, list) for merge in merges):
-        raise ValueError(f"expected a list of merges, got {str(merges)[:60]}: the file is broken")
+            raise ValueError(f"expected ids by token in {name!r}, got {str(table)[:60]}: is the file broken?")
+    if not isinstance(merges, list | tuple) or not all(isinstance(merge, list | tuple) for merge in merges):
+        raise ValueError(f"expected a list of merges, got {str(merges)[:60]}: is the file broken?")
     if not all(len(merge) == 2 and all(isinstance(token, str) for token in merge) for merge in merges):
-        raise ValueError("expected two tokens in every merge, got another number or type: the file is broken")
-    return vocab, list(map(tuple, merges)), specials
+        raise ValueError("expected two tokens in every merge, got another number or type: is the file broken?")
+    return dict(vocab), list(map(tuple, merges)), dict(specials)

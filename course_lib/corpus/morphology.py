@@ -69,10 +69,8 @@ def past_stem(stem: str) -> str:
         return head + join_syllable(lead, vowel, "ㄹ") + "었"
     if kind == "ㅂ":
         return head + join_syllable(lead, vowel) + "왔"
-    if final != " ":
+    if final != " " or vowel == "ㅟ":
         return stem + ("았" if vowel in "ㅏㅑㅗ" else "었")
-    if vowel == "ㅟ":
-        return stem + "었"
     bright = head and split_syllable(head[-1])[1] in "ㅏㅗ"
     contracted = {"ㅗ": "ㅘ", "ㅜ": "ㅝ", "ㅣ": "ㅕ", "ㅡ": "ㅏ" if bright else "ㅓ"}.get(vowel, vowel)
     return head + join_syllable(lead, contracted, "ㅆ")

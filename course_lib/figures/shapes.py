@@ -140,9 +140,7 @@ def _check(row: list) -> None:
     wrong = [f"{part!r} as part {at + 1}" for at, part in enumerate(row) if not isinstance(part, (Box, str)[at % 2])]
     if not row or wrong or len(row) % 2 == 0:
         got = "none" if not row else wrong[0] if wrong else f"{row[-1]!r} at the end"
-        raise ValueError(
-            f'expected boxes and signs in turn, got {got}. Write shapes(box(…), "@", box(…), "=", box(…)).'
-        )
+        raise ValueError(f'expected boxes and signs in turn, got {got}. Write shapes(box(…), "@", box(…)).')
     result = row[0]
     for sign, right in zip(row[1::2], row[2::2], strict=True):
         if sign == "@":
@@ -155,9 +153,7 @@ def _check(row: list) -> None:
             inner = (result.rows, right.columns) if len(result.axes) > 1 else (right.columns,)
             result = Box(f"{result.name} @ {right.name}", (*outer, *inner))
         elif sign == "=" and result.shape != right.shape:
-            raise ValueError(
-                f"expected {right.name} as large as {result}, got {right}. Correct its sizes, or those of a factor."
-            )
+            raise ValueError(f"expected {right.name} as large as {result}, got {right}. Correct it, or a factor.")
         elif sign == "=" or sign not in WORDS:
             result = right
 

@@ -51,9 +51,7 @@ def model(name: str) -> Translator:
         )
     path = FOLDER / f"{name}.safetensors"
     if not path.is_file():
-        raise FileNotFoundError(
-            f"expected {path.name} beside {name}.json, got no such file: make both with {record['command']}"
-        )
+        raise FileNotFoundError(f"expected {path.name} beside {name}.json, got none: make it with {record['command']}")
     found = sha256(path.read_bytes())
     if found != record["sha256"]:
         raise ValueError(

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_lib.sizes import check_between, check_whole
 from course_lib.tokens import PAD
 
 
@@ -21,7 +22,6 @@ def label_smoothed_loss(
     precision.
     Source: Szegedy et al. 2016, section 7; Vaswani et al. 2017, section 5.4.
 
-    >>> import torch
     >>> logits = torch.tensor([[[2.0, 0.0, 0.0], [0.0, 0.0, 9.0]]])
     >>> targets = torch.tensor([[1, PAD]])
     >>> label_smoothed_loss(logits, targets, smoothing=0.0)
@@ -51,9 +51,7 @@ def noam(step: int, d_model: int, warmup: int) -> float:
     >>> round(noam(4000, d_model=512, warmup=4000), 6)
     0.000699
     """
-    if min(step, d_model, warmup) < 1:
-        got = f"of at least 1, got {step}, {d_model} and {warmup}"
-        raise ValueError(f"expected step, d_model, warmup {got}: count from 1")
+    check_whole(step=step, d_model=d_model, warmup=warmup)
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
@@ -64,9 +62,7 @@ def inverse_sqrt(step: int, peak: float, warmup: int) -> float:
     >>> [inverse_sqrt(step, peak=1.0, warmup=4) for step in (1, 4, 16)]
     [0.25, 1.0, 0.5]
     """
-    if min(step, warmup) < 1:
-        got = f"expected step and warmup of at least 1, got {step} and {warmup}"
-        raise ValueError(f"{got}: updates count from 1")
+    check_whole(step=step, warmup=warmup)
     return peak * min(step / warmup, math.sqrt(warmup / step))
 
 
@@ -81,6 +77,7 @@ def cosine(progress: float, peak: float, warmup: float = 0.05, lowest: float = 0
     >>> [round(cosine(p, peak=1.0, warmup=0.1), 3) for p in shares]
     [0.5, 1.0, 0.5, 0.0]
     """
+    check_between(0, math.inf, progress=progress), check_between(0, 1, warmup=warmup)
     if progress < warmup:
         return peak * progress / warmup
     done = min((progress - warmup) / max(1 - warmup, 1e-9), 1.0)
@@ -128,9 +125,8 @@ class TrainingSettings:
             )
         if self.precision not in ("float32", "bfloat16"):
             raise ValueError(f"expected precision 'float32' or 'bfloat16', got {self.precision!r}: choose one of them")
-        for name in ("steps", "evaluate_every", "checkpoint_every"):
-            if (number := getattr(self, name)) is not None and not (hasattr(number, "__index__") and number >= 1):
-                raise ValueError(f"expected {name} as a whole number of at least 1, got {number!r}: it counts")
+        check_whole(evaluate_every=self.evaluate_every, checkpoint_every=self.checkpoint_every)
+        check_whole(steps=1 if self.steps is None else self.steps)
         for name in ("seconds", "clip", "peak_lr"):
             if getattr(self, name) is not None and not getattr(self, name) > 0:
                 raise ValueError(f"expected {name} above 0, got {getattr(self, name)}: nothing would be learned")

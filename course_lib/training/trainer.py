@@ -230,9 +230,7 @@ class Trainer:
         changed = [name for name in mine if saved.get(name) != mine[name] and name not in ("steps", "seconds")]
         if changed:
             was = ", ".join(f"{name}={saved.get(name)!r}" for name in changed)
-            raise ValueError(
-                f"expected the settings of the checkpoint ({was}), got others: use the same ones, or another folder"
-            )
+            raise ValueError(f"expected the settings of the checkpoint ({was}), got others: use them or another folder")
         try:
             self.model.load_state_dict(content["model"])
             self.optimizers.load_state_dict(content["optimizers"])

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.batching import pad
-from course_lib.beam_search import Hypothesis, beam_search, check_sizes, greedy_search
+from course_lib.beam_search import Hypothesis, beam_search, greedy_search
 from course_lib.bpe import BPE
 from course_lib.bpe.byte_level import ByteBPE, load_tokenizer
 from course_lib.bpe.subwords import several
@@ -19,6 +19,7 @@ from course_lib.fast.cached import CachedTransformer
 from course_lib.fast.memory import shapes_of
 from course_lib.probes import record_attention
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
+from course_lib.sizes import check_whole
 from course_lib.tokens import BOS, EOS
 from course_lib.training.checkpoint import load_checkpoint, save_checkpoint
 from course_lib.transformer import Transformer, TransformerConfig
@@ -66,7 +67,7 @@ class Translator:
         may never write the end itself.
         """
         texts = list(several(texts))
-        check_sizes(length_penalty, beam_size=beam_size, max_len=1 if max_len is None else max_len)
+        check_whole(beam_size=beam_size, max_len=1 if max_len is None else max_len)
         self.model.eval()
         searcher = CachedTransformer(self.model) if isinstance(self.model, Transformer) else self.model
         sources = [[*ids, EOS] for ids in self.vocabulary.encode_batch(texts)]

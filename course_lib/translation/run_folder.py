@@ -43,9 +43,7 @@ def only_user(folder: Path) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout:
-        raise ValueError(
-            f"expected a folder that no other training uses, got {folder}: wait for it to end, or name another"
-        ) from None
+        raise ValueError(f"expected a folder that no other training uses, got {folder}: name another") from None
     with lock:
         yield
 

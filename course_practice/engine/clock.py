@@ -110,7 +110,8 @@ def alarm_ready() -> Iterator["_Watched"]:
         yield watched
         return
     _here.watched = watched = _Watched()
-    previous = signal.signal(_ALARM, watched.on_alarm) if watched.has_alarm else None
+    if watched.has_alarm:  # the timer strikes also while one step, such as a regular expression's, lets no thread look
+        previous, timer = signal.signal(_ALARM, watched.on_alarm), signal.setitimer(signal.ITIMER_REAL, 1, 1)
     threading.Thread(target=watched.look, daemon=True).start()
     try:
         yield watched
@@ -118,7 +119,7 @@ def alarm_ready() -> Iterator["_Watched"]:
         _here.watched = None
         watched.done.release()
         if watched.has_alarm:
-            signal.signal(_ALARM, previous or signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_REAL, *timer), signal.signal(_ALARM, previous or signal.SIG_DFL)
 
 
 _here = threading.local()

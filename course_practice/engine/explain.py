@@ -104,6 +104,8 @@ def explain(error: BaseException, words: str | None = None) -> str:
             "and look for a loop in which something grows and grows."
         )
     words = safe_text(str, error) if words is None else words
+    if issubclass(type(error), SystemExit):
+        return f"It asks Python to end ({words or 'without a word'}): a function ends with `return`."
     for expression, sentence in _EXPLANATIONS.items():
         if found := re.search(expression, words):
             said = sentence.format(*found.groups())

@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Iterator
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def _updating() -> Iterator[dict[str, dict[str, Any]]]:
         yield progress
         with written_whole(path) as file:
             file.write(_written(progress))
-        for left in path.parent.glob(f".{path.name}.{'[0-9a-f]' * 16}.tmp"):
+        for left in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 16}.tmp"):
             left.unlink(missing_ok=True)  # under the lock nobody writes: a killed process has left it
 
 
@@ -115,7 +116,10 @@ def kept_solution(exercise_id: str) -> Callable[..., Any]:
             f"expected a kept solution of {exercise_id!r}, got none: pass its check first "
             "(a lambda or a library's own function passes too, but has no source to keep)"
         )
-    return rebuild(source)
+    try:
+        return rebuild(source)
+    except Exception as error:
+        raise RuntimeError(f"expected kept source of {exercise_id} that runs, got {error!r}: check it again") from error
 
 
 def rebuild(source: str) -> Callable[..., Any]:
@@ -126,10 +130,11 @@ def rebuild(source: str) -> Callable[..., Any]:
     """
     # linecache knows no file of this name: dataclasses and tracebacks live with that.
     scope: dict[str, Any] = {"__name__": "kept_solution"}
-    before = set(scope)
     outcome = run_safely(lambda: exec(compile(source, "<kept solution>", "exec"), scope), (), {}, Limit(TIME_LIMIT))
     if outcome.out_of_time:
         raise TimeoutError(f"it did not end within {TIME_LIMIT:g} seconds")
     if outcome.error is not None:
         raise outcome.error if isinstance(outcome.error, Exception) else RuntimeError(repr(outcome.error))
-    return scope[[name for name in scope if name not in before and name != "__builtins__"][-1]]
+    if not (defined := [name for name in scope if name not in ("__name__", "__builtins__")]):
+        raise ValueError("it defines nothing")
+    return scope[defined[-1]]

@@ -46,8 +46,8 @@ def _load(exercise_id: str) -> Exercise:
 def check(exercise_id: str, obj: Any, time_limit: float = 10.0) -> Result:
     """Check your function or class; the result says whether it passed and, if not, what is wrong.
 
-    An unfinished stub is "not attempted", and nothing that your code does stops the notebook. `time_limit` is in
-    seconds. A passed check is recorded in your progress file, with the source of your solution.
+    An unfinished stub is "not attempted". After `time_limit` seconds your code is stopped, but not within one step such
+    as `sum(range(10**12))`: restart the kernel. A passed check is recorded in your progress file, with your solution.
     """
     return check_exercise(_get(exercise_id), obj, time_limit)
 

@@ -16,7 +16,7 @@ from course_practice.engine import kept_solution
 from course_practice.engine.clock import Limit
 from course_practice.engine.compare import Difference, difference
 from course_practice.engine.explain import explain
-from course_practice.engine.sandbox import Outcome, run_safely
+from course_practice.engine.sandbox import run_safely
 from course_practice.exercises import registry
 from course_practice.exercises.inputs import randn
 from course_practice.own.trials import PARTS, Part, WrongTypeError
@@ -78,8 +78,8 @@ class OwnParts:
             answer = kept_solution(part.exercise)
         except LookupError:
             return
-        except Exception as error:
-            self.trouble[part.name] = f"its kept source does not run ({type(error).__name__}: {error})."
+        except RuntimeError as error:
+            self.trouble[part.name] = f"its kept source does not run ({error.__cause__!r})."
             return
         found = misfit(part, answer)
         if found is None:
@@ -136,7 +136,7 @@ def _copy_a_fresh_layer(name: str) -> None:
 
 def misfit(part: Part, answer: Any) -> Difference | None:
     """Why an answer cannot stand in for a part of the library, or None where it can."""
-    expected, got = (_tried(part, obj) for obj in (_in_use(part), answer))
+    expected, got = (run_safely(part.trial, (obj,), {}, Limit(TIME_LIMIT)) for obj in (_in_use(part), answer))
     if isinstance(got.error, WrongTypeError):
         return Difference("type", f"There yours gives another result. {got.error}")
     if got.error is not None:
@@ -144,10 +144,6 @@ def misfit(part: Part, answer: Any) -> Difference | None:
         return Difference("raised", f"There yours stops with an error. {said}")
     found = difference(expected.value, got.value, rtol=1e-4, atol=1e-5)
     return found and Difference(found.kind, f"There yours gives another result. {found.sentence}")
-
-
-def _tried(part: Part, obj: Any) -> Outcome:
-    return run_safely(part.trial, (obj,), {}, Limit(TIME_LIMIT))
 
 
 def _in_use(part: Part) -> Any:

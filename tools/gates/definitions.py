@@ -22,7 +22,6 @@ NOT_SHOWN: dict[str, str] = {
     "bleu.sentence_bleu": "a corpus of one sentence",
     "bleu.check_pairs": "refuses references that do not fit",
     "beam_search.beam_search": "the plain search of the chapter, for a batch and with a rule for stopping",
-    "beam_search.check_sizes": "refuses sizes with which nothing could be written",
     "beam_search.check_numbers": "refuses scores that are NaN",
     "beam_search.greedy_search": "the reader writes it, for one sentence",
     "beam_search.largest": "`topk` that settles ties",
