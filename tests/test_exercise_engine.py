@@ -26,6 +26,7 @@ from course_practice.engine.clock import Limit, alarm_ready
 from course_practice.engine.compare import as_tensor, brief, difference, pattern
 from course_practice.engine.explain import explain
 from course_practice.engine.naming import without_praise
+from course_practice.engine.progress import rebuild
 from course_practice.engine.sandbox import run_safely
 from course_practice.engine.source import runnable_source, same_code, standalone_source, unfinished_line
 from course_practice.exercises import check, kept_solution, progress_file, registry, show_solution
@@ -768,6 +769,11 @@ def test_infinity_is_kept_as_a_constant():
     scope = {}
     exec(standalone_source(below), scope)
     assert scope["below"](-1e9)
+
+
+@pytest.mark.parametrize("exercise", registry().values(), ids=lambda exercise: exercise.id)
+def test_what_the_page_shows_as_the_solution_can_be_kept(exercise):
+    assert callable(rebuild(standalone_source(exercise.reference)))
 
 
 def test_lambda_passes_but_has_no_source_to_keep():

@@ -1,5 +1,7 @@
 """Read source code: is this still the stub, and what does a solution need so that it runs somewhere else?"""
 
+import __future__
+
 import ast
 import contextlib
 import dis
@@ -50,21 +52,18 @@ def _codes_of(cls: type) -> list[CodeType]:
 
 def file_of(obj: Any) -> str | None:
     """The name of the file or cell that an object's code stands in."""
-    try:
+    with contextlib.suppress(Exception):
         owner = inspect.unwrap(obj if inspect.isroutine(obj) or isinstance(obj, type) else type(obj))
         own = _codes_of(owner) if isinstance(owner, type) else []  # in a notebook, Python knows it of methods alone
         return own[0].co_filename if own else inspect.getfile(owner)
-    except Exception:
-        return None
+    return None
 
 
 def tree_of(obj: Any) -> ast.AST | None:
     """The syntax tree of a function's or class's own definition."""
-    source = source_of(obj)
-    try:
-        return ast.parse(source).body[0] if source else None
-    except SyntaxError:
-        return None
+    with contextlib.suppress(SyntaxError, IndexError):
+        return ast.parse(source_of(obj) or "").body[0]
+    return None
 
 
 def unfinished_line(obj: Any) -> int | None:
@@ -127,9 +126,7 @@ def same_code(a: Any, b: Any) -> bool:
 def bare(tree: ast.AST) -> str:
     """What a definition does, as text; the tree is changed."""
     for node in ast.walk(tree):
-        for name in ("returns", "annotation"):
-            if hasattr(node, name):
-                setattr(node, name, None)
+        vars(node).update({name: None for name in ("returns", "annotation") if hasattr(node, name)})
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
             node.body = node.body[1:]
     tree.name = ""
@@ -139,9 +136,9 @@ def bare(tree: ast.AST) -> str:
 def standalone_source(obj: Any) -> str | None:
     """The object's source with the imports, helpers and constants of its notebook that it needs, ready to execute.
 
-    None where some part has no source (a lambda, a value made by a cell that is no constant).
+    None where some part has no source (a lambda, a value made by a cell that is no constant). Annotations need nothing.
     """
-    lines: dict[str, str] = {}
+    lines = {"": "from __future__ import annotations"}
     return "\n".join(lines.values()) if _collect(obj, obj.__module__, lines) else None
 
 
@@ -152,7 +149,7 @@ def _collect(obj: Any, home: str, lines: dict[str, str]) -> bool:
         return False
     scope = vars(sys.modules[home])
     lines[obj.__name__] = ""  # begun: a definition may name itself
-    for name in sorted(_free_names(source)):
+    for name in sorted(_free_names(source, __future__.annotations.compiler_flag)):
         if name in lines or name not in scope:
             continue
         if line := _line_that_makes(name, scope[name], home):
@@ -172,14 +169,17 @@ def _line_that_makes(name: str, value: Any, home: str) -> str | None:
     if value is None or isinstance(value, bool | int | float | str):
         return f"{name} = {value!r}"
     own, module = getattr(value, "__name__", None), getattr(value, "__module__", None)
-    if own is None or module in (None, home) or getattr(sys.modules.get(module), own, None) is not value:
+    if own is None:  # a table of the library's
+        here = (at for at in sys.modules if at.startswith("course_lib.") and vars(sys.modules[at]).get(name) is value)
+        return next((f"from {at} import {name}" for at in here), None)
+    if module in (None, home) or getattr(sys.modules.get(module), own, None) is not value:
         return None
     return f"from {module} import {own}" if own == name else f"from {module} import {own} as {name}"
 
 
-def _free_names(source: str) -> set[str]:
+def _free_names(source: str, flags: int = 0) -> set[str]:
     """The names that code takes from the place it stands in."""
-    return free_names(compile(source, "<source>", "exec", dont_inherit=True))
+    return free_names(compile(source, "<source>", "exec", flags, dont_inherit=True))
 
 
 def free_names(code: CodeType) -> set[str]:
