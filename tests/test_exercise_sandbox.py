@@ -112,7 +112,9 @@ WRONG_ANSWERS_OF_MASKS = """
     import torch
     from tests.repairs import run_cell
     from tests.test_exercises_answers import ANSWERS
-    from course_practice.exercises import check
+    from course_practice.engine import check_exercise
+    from course_practice.exercises import check, registry
+    from course_practice.repair import Budget
     torch.set_num_threads(1)
     notebook = sys.modules["notebook"] = ModuleType("notebook")
     from torch.nn import functional as F
@@ -120,7 +122,7 @@ WRONG_ANSWERS_OF_MASKS = """
     wrong = [one for one in ANSWERS if one.kind == "Wrong" and one.exercise == "masks.for_pytorch"]
     random.Random(int(sys.argv[1])).shuffle(wrong)
     for answer in wrong[:2]:
-        check(answer.exercise, run_cell(notebook, answer.code))
+        check_exercise(registry()[answer.exercise], run_cell(notebook, answer.code), budget=Budget(work=500))
     right = '''def right(real, order):
         both = real[:, None, None, :] & order
         return tuple(torch.zeros(m.shape).masked_fill(~m, -torch.inf) for m in (real, order, both))'''

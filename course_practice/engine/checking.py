@@ -18,7 +18,7 @@ from course_practice.engine.report import Result
 from course_practice.engine.sandbox import Outcome, is_out_of_memory, memory_limit
 from course_practice.engine.source import same_code, standalone_source, unfinished_line
 from course_practice.engine.state import names_read
-from course_practice.engine.trial import TIME_LIMIT, Trial, failed
+from course_practice.engine.trial import TIME_LIMIT, Trial, failed, right_answers
 from course_practice.repair import Budget
 
 LONGEST = 86_400  # seconds: a day
@@ -95,8 +95,7 @@ def _judge_answers(exercise: Exercise, obj: Any, time_limit: float, budget: Budg
         if outcomes[-1].out_of_time:
             sentence = f"It did not finish within {time_limit:g} seconds. Is there a loop that never ends?"
             return failed(exercise, Difference("too-slow", sentence), input_of(exercise, given))
-    expected = [exercise.run(exercise.reference, given) for given in cases]
-    trial = Trial(exercise, obj, cases, expected, outcomes, budget)
+    trial = Trial(exercise, obj, cases, right_answers(exercise, cases), outcomes, budget)
     if trial.differences:
         return trial.wrong_answer()
     if any(outcome.changed for outcome in outcomes):
@@ -107,7 +106,7 @@ def _judge_answers(exercise: Exercise, obj: Any, time_limit: float, budget: Budg
     if mistake := trial.excluded(time_limit):
         return mistake
     message = f"passed, {len(cases)} of {len(cases)} cases."
-    note = _ZERO_ONE if trial.zero_one else _NOT_A_TENSOR if trial.not_a_tensor else ""
+    note = _ZERO_ONE if trial.has(is_zero_one) else _NOT_A_TENSOR if trial.has(is_not_a_tensor) else ""
     return Result(exercise.id, True, True, message + note, kind="passed")
 
 
@@ -137,12 +136,12 @@ def _keepable(exercise: Exercise, obj: Any) -> str | None:
         rebuilt = progress.rebuild(source)
     except Exception:
         return None
-    limit = Limit(TIME_LIMIT)
-    for given in exercise.cases():
-        expected, outcome = exercise.run(exercise.reference, given), run(exercise, rebuilt, given, limit)
-        if difference_in(exercise, expected, outcome):
+    limit, cases = Limit(TIME_LIMIT), list(exercise.cases())
+    for given, want in zip(cases, right_answers(exercise, cases), strict=True):
+        outcome = run(exercise, rebuilt, given, limit)
+        if difference_in(exercise, want, outcome):
             return None
-        if is_zero_one(expected, outcome.value) or is_not_a_tensor(expected, outcome.value):
+        if is_zero_one(want, outcome.value) or is_not_a_tensor(want, outcome.value):
             return None
     return source
 

@@ -1,6 +1,7 @@
 """What came out of all cases of an exercise, and what there is to say about it."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -15,8 +16,6 @@ from course_practice.engine.compare import (
     as_tensor,
     brief,
     first_lines,
-    is_not_a_tensor,
-    is_zero_one,
     other_numbers,
     pattern,
 )
@@ -31,6 +30,7 @@ from course_practice.repair import Budget, Repair, nearest_repair
 TIME_LIMIT = 10.0
 ROUNDS = 20_000  # of all loops, in a case, of two mistakes at once, which may make one that never ends
 _ANSWERS: dict[tuple, Outcome] = {}
+_EXPECTED: dict[tuple, list[Any]] = {}
 _NEW_TENSOR = "Work on a copy (`.clone()`), or make a new tensor where you write into the given one."
 _NEW_LIST = (
     "Work on a copy (`copy.deepcopy`), or make a new list where you change the given one: `[*old, new]` for `append`, "
@@ -40,6 +40,14 @@ _RANDOM = (
     "The same input gives another answer each time: something in your code draws random numbers, and they reach the "
     "answer."
 )
+
+
+def right_answers(exercise: Exercise, cases: list[Case]) -> list[Any]:
+    """What the reference answers; it runs once, since the cases are the same at every check."""
+    key = (exercise.cases, exercise.call, exercise.reference)
+    if key not in _EXPECTED:
+        _EXPECTED[key] = [exercise.run(exercise.reference, given) for given in cases]
+    return _EXPECTED[key]
 
 
 @dataclass(frozen=True)
@@ -62,15 +70,9 @@ class Trial:
         wrong = [n for n, difference in found.items() if difference]
         return {n: found[n] for n in sorted(wrong, key=lambda n: (ranks.get(found[n].kind, 4), size(self.cases[n])))}
 
-    @property
-    def zero_one(self) -> bool:
-        """Are these numbers 0 and 1 where booleans were expected?"""
-        return any(is_zero_one(want, o.value) for want, o in zip(self.expected, self.outcomes, strict=True))
-
-    @property
-    def not_a_tensor(self) -> bool:
-        """Are these lists or arrays where tensors were expected?"""
-        return any(is_not_a_tensor(want, o.value) for want, o in zip(self.expected, self.outcomes, strict=True))
+    def has(self, oddity: Callable[[Any, Any], bool]) -> bool:
+        """Has an answer this oddity, beside what was expected?"""
+        return any(map(oddity, self.expected, (outcome.value for outcome in self.outcomes)))
 
     def wrong_answer(self) -> Result:
         """What is wrong with the answer, and that an input changes, where it does besides."""
@@ -116,8 +118,8 @@ class Trial:
         with sealed(), alarm_ready():
             if mistake := next(filter(self.is_like, self.exercise.mistakes), None):
                 return mistake
-            if all(outcome.error is not None for outcome in self.outcomes):
-                return None  # an error tells of one mistake at most
+            if all(outcome.value is None for outcome in self.outcomes):
+                return None  # an error tells of one mistake at most, and so does no answer
             several = at_once(self.exercise.mistakes, most=3 if self.exercise.starter else 2)
             alike = ((mistake, singles) for mistake, singles in several if self.is_like(mistake, ROUNDS))
             return next((mistake for mistake, singles in alike if all(map(self._shows, singles))), None)

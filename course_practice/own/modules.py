@@ -1,5 +1,6 @@
 """What a module that a learner wrote is made of, whatever its parts are called."""
 
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -55,9 +56,9 @@ def layers_of(module: nn.Module, d_model: int, d_ff: int) -> list[nn.Module]:
 
 
 def same_parts(a: nn.Module, b: nn.Module) -> bool:
-    """The same parameters under the same names: what a class has that a notebook defines anew."""
-    of_a, of_b = ([(name, p.shape) for name, p in module.named_parameters()] for module in (a, b))
-    return of_a == of_b
+    """The same parameters under the same names: what a class has that a notebook defines anew. The first tell most."""
+    named = (((name, p.shape) for name, p in module.named_parameters()) for module in (a, b))
+    return all(one == other for one, other in itertools.zip_longest(*named))
 
 
 def bare_parameters(module: nn.Module) -> list[nn.Parameter]:
