@@ -7,13 +7,12 @@ import signal
 import sys
 from multiprocessing.process import BaseProcess
 
-CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["course_practice.__main__"])
-
 
 def start(module: str, words: list[str], **variables: str) -> BaseProcess:
     """`python -m MODULE WORDS` in a session of its own."""
-    child = CONTEXT.Process(target=_main, args=(module, words, variables))
+    context = multiprocessing.get_context("forkserver")  # Windows has none
+    context.set_forkserver_preload(["course_practice.__main__"])
+    child = context.Process(target=_main, args=(module, words, variables))
     child.start()
     return child
 
