@@ -4,6 +4,7 @@ It knows the words, not how the corpus makes sentences. Tests compare the corpus
 """
 
 import re
+from functools import cache
 
 from course_lib.corpus import lexicon
 from course_lib.corpus.dictionary import INTRANSITIVE_VERBS, NOUN, SPEECH_VERBS, TRANSITIVE_VERBS
@@ -78,9 +79,14 @@ PATTERNS = [
     clause(*PHRASES),
     clause(*DEEP_PHRASES),
 ]
-COMPILED = [re.compile(pattern) for pattern in PATTERNS]
+
+
+@cache
+def compiled() -> list[re.Pattern]:
+    """Made at the first use: it takes longer than importing the corpus."""
+    return [re.compile(pattern) for pattern in PATTERNS]
 
 
 def is_sentence(text: str) -> bool:
     """True where the text is one of the sentences that the course's English allows."""
-    return any(pattern.fullmatch(text) for pattern in COMPILED)
+    return any(pattern.fullmatch(text) for pattern in compiled())

@@ -48,7 +48,10 @@ def sparing(*, typechecker: Callable) -> Callable:
                 return function
         else:
             counts.append((calls, kinds))
-        checked = jaxtyped(function, typechecker=typechecker)
+
+        @functools.cache
+        def checked() -> Callable:  # laid at the first call: most functions have none in a worker
+            return jaxtyped(function, typechecker=typechecker)
 
         @functools.wraps(function)
         def called(*arguments, **named):
@@ -60,7 +63,7 @@ def sparing(*, typechecker: Callable) -> Callable:
                 if new in kinds or len(kinds) == MOST_KINDS:
                     return function(*arguments, **named)
                 kinds.add(new)
-            return checked(*arguments, **named)
+            return checked()(*arguments, **named)
 
         return called
 

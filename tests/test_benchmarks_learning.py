@@ -1,12 +1,14 @@
 """The trainings that the results page sums up: run once, kept, never run twice, summed up right."""
 
 import json
+import sys
 
 import pytest
 
 from benchmarks import learning
+from course_lib.translation.commands import train
 
-SMALL = "--steps 2 --merges 5 --d-model 8 --n-heads 2 --d-ff 8 --n-layers 1 --data {path}"
+SMALL = "--steps 2 --merges 5 --d-model 8 --n-heads 2 --d-ff 8 --n-layers 1 --beam 1 --data {path}"
 
 
 @pytest.fixture
@@ -19,8 +21,16 @@ def training(tmp_path, monkeypatch):
 
 
 def test_a_training_is_run_kept_and_summed_up(tmp_path, training, monkeypatch):
-    results = tmp_path / "results"
+    results, begun, process = tmp_path / "results", [], learning.subprocess.run
+
+    def begin(words, **named):
+        """The first one is a process; the second one runs in this process, which has loaded PyTorch."""
+        begun.append(words[:4])
+        return process(words, **named) if len(begun) == 1 else train.main(words[4:])
+
+    monkeypatch.setattr(learning.subprocess, "run", begin)
     assert learning.main(["tiny", "--results", str(results)]) == 0
+    assert begun == 2 * [[sys.executable, "-m", "course_lib", "train"]]
     kept = [json.loads((results / "learning" / f"tiny_seed{seed}.json").read_text("utf-8")) for seed in (0, 1)]
     assert kept[1]["command"].startswith("python -m course_lib train --steps 2 --merges 5")
     assert "--seed 1 --threads" in kept[1]["command"]

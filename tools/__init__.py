@@ -1,1 +1,6 @@
 """What `make` calls: running and storing notebooks, gates, the book, the test stages."""
+
+import sys
+
+# nbformat imports jsonschema, which would build 38 grammars of web addresses (three seconds); notebooks need none.
+sys.modules.setdefault("rfc3987_syntax", None)
