@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
+from bs4.element import CData, PreformattedString
 from nbformat import NotebookNode
 
 from tools.gates.reading import html, parsed, read
@@ -51,10 +52,16 @@ def texts(cell: NotebookNode) -> Iterator[str]:
 
 @lru_cache(maxsize=512)
 def _words_of(text: str) -> str:
-    soup = BeautifulSoup(text, "html.parser")
-    for tag in soup(["svg", "script", "style"]):
-        tag.decompose()
-    return soup.get_text(" ")
+    return " ".join(_said(html(text)))
+
+
+def _said(tag: Tag) -> Iterator[str]:
+    """The texts of a piece of HTML, without those of its drawings and scripts."""
+    for part in tag.children:
+        if not isinstance(part, Tag):
+            yield from () if isinstance(part, PreformattedString) and not isinstance(part, CData) else (part,)
+        elif part.name not in {"svg", "script", "style"}:
+            yield from _said(part)
 
 
 def erroring_cells(path: Path) -> list[str]:
@@ -88,8 +95,9 @@ def machine_traces(path: Path) -> list[str]:
         patterns["this machine's name"] = re.compile(rf"(?<!\w){re.escape(platform.node())}(?!\w)")
     found = []
     for cell in read(path).cells:
+        seen = [*texts(cell)]
         for what, pattern in patterns.items():
-            match = next(filter(None, map(pattern.search, texts(cell))), None)
+            match = next(filter(None, map(pattern.search, seen)), None)
             if match:
                 found.append(
                     f"{path.name}, cell {cell.id!r}: the output shows {what} ({match.group(0)!r}), "
