@@ -35,6 +35,7 @@ SAID = ("Figure: ", "Explore: ", "Attention view: ")
 # What tells too much where it stands in the first line of an output whose prediction is still open.
 TELLS = re.compile(r"\btensor\(|\btorch\.Size|\b(?:True|False|passed|failed)\b|nan\b", re.IGNORECASE)
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?<!,)")
+DRAWN = {"svg", "img", "canvas", "object", "embed"}
 PICTURES = {"image/png", "image/jpeg", "image/gif", "image/svg+xml", "application/pdf"}
 
 
@@ -147,7 +148,7 @@ def figures_without_words(path: Path) -> list[str]:
 def unnamed(soup: BeautifulSoup) -> list[str]:
     """The drawings and images of a piece of HTML that a screen reader could not name."""
     found = []
-    for tag in soup(["svg", "img", "canvas", "object", "embed"]):
+    for tag in (tag for tag in soup(True) if tag.name in DRAWN):
         if tag.name == "svg" and tag.find_parent("svg"):
             continue
         around = [tag, *tag.parents]
