@@ -9,8 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from course_lib.fast.memory import M_MMAP_THRESHOLD, set_malloc
-
 ROOT = Path(__file__).resolve().parents[1]
 STATUS = Path("/proc/self/status")
 PAGE = 4 / 1024
@@ -68,6 +66,8 @@ def give_back_freed_memory() -> None:
 
     Left alone, glibc keeps some blocks and not others, which moves the figure by several tensors from run to run.
     """
+    from course_lib.fast.memory import M_MMAP_THRESHOLD, set_malloc  # with torch, which not every process needs
+
     set_malloc({M_MMAP_THRESHOLD: 2**16})
 
 

@@ -4,6 +4,7 @@ import hashlib
 import os
 import secrets
 import shutil
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,3 +56,8 @@ def course_home() -> Path:
 def sha256(data: bytes) -> str:
     """The checksum of the data, in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
+
+
+def for_pages(content: bytes) -> bytes:
+    """A script that holds a file: a page opened from a folder may load scripts, and nothing else."""
+    return b'globalThis.courseTranslatorWeights = "' + b64encode(content) + b'";\n'

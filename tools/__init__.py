@@ -3,4 +3,5 @@
 import sys
 
 # nbformat imports jsonschema, which would build 38 grammars of web addresses (three seconds); notebooks need none.
-sys.modules.setdefault("rfc3987_syntax", None)
+NO_GRAMMAR = "rfc3987_syntax"
+sys.modules.setdefault(NO_GRAMMAR, None)

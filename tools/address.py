@@ -5,6 +5,7 @@ would let whoever registers it run code in readers' notebooks. The set-up cells,
 book shows links to the repository, and its Colab buttons, only when there is an address.
 """
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -65,11 +66,9 @@ def _with_address(path: Path, text: str, url: str) -> str:
     if path.name == "pyproject.toml":
         return PACKAGE.sub(f'[project.urls]\nSource = "{url}"\n\n' if url else "", text, count=1)
     if path.suffix == ".ipynb":
-        from tools.form import read, text_of  # who only asks for the address needs no packages
-
-        nb = read(path)
-        nb.cells[0].source = set_up_cell(url)
-        return text_of(nb)
+        nb = json.loads(text)
+        nb["cells"][0]["source"] = set_up_cell(url).splitlines(keepends=True)
+        return json.dumps(nb, ensure_ascii=False, indent=1, sort_keys=True) + "\n"  # as tools/form.py lays it out
     sentence = f"The course is published: [the book]({pages(url)}), [its repository]({url})." if url else NO_ADDRESS
     return SENTENCE.sub(lambda found: found.group(1) + sentence + found.group(2), text)
 

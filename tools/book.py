@@ -8,9 +8,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from tools import NO_GRAMMAR
 from tools.bundle import bundle
 from tools.environment import ROOT, environment
 from tools.form import ANSI
+
+START = f"import sys; sys.modules['{NO_GRAMMAR}'] = None; from jupyter_book.cli.main import main; main()"
 
 
 def build(source: Path = ROOT, output: Path = ROOT) -> tuple[Path, str]:
@@ -22,8 +25,8 @@ def build(source: Path = ROOT, output: Path = ROOT) -> tuple[Path, str]:
     html = output / "_build" / "html"
     html.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory(dir=html.parent, prefix="new-") as beside:
-        command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build", str(source)]
-        command += ["--path-output", beside, "--all", "--warningiserror", "--keep-going", "--quiet"]
+        command = [sys.executable, "-c", START, "build", str(source), "--path-output", beside]
+        command += ["--all", "--warningiserror", "--keep-going", "--quiet"]
         done = subprocess.run(
             command, cwd=source, env=environment(home), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )

@@ -47,10 +47,8 @@ def from_text(text: str) -> NotebookNode:
         mark = MARK.match(line)
         if mark:
             kind, cell_id, tags = mark.groups()
-            new = nbformat.v4.new_code_cell if kind == "code" else nbformat.v4.new_markdown_cell
-            cells.append(new("", id=cell_id or "00000000"))
-            if tags.strip():
-                cells[-1].metadata["tags"] = tags.split()
+            new = {"cell_type": kind, "id": cell_id or "00000000", "metadata": {"tags": tags.split()}, "source": ""}
+            cells.append(nbformat.from_dict(new | ({"execution_count": None, "outputs": []} if kind == "code" else {})))
         elif cells:
             cells[-1].source += line + "\n"
         elif line.strip():

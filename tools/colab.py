@@ -19,7 +19,9 @@ from tools.form import ANSI
 from tools.notebooks import run
 
 RUNNER = ("ipykernel", "nbclient", "nbformat")  # what stands in Colab already
-WHERE = "import course_lib, torch, numpy; print(course_lib.__file__, torch.__version__, numpy.__version__)"
+BUILD = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"  # as pip asks for it
+WHERE = """import course_lib; from importlib.metadata import version
+print(course_lib.__file__, version("torch"), version("numpy"))"""
 
 
 def build_wheel(folder: Path) -> Path:
@@ -30,14 +32,17 @@ def build_wheel(folder: Path) -> Path:
         shutil.copytree(package, source / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder / "wheel"), str(source))
-    return next((folder / "wheel").glob("course_lib-*.whl"))
+    _quietly([sys.executable, "-c", BUILD, str(folder)], cwd=source)
+    return next(folder.glob("course_lib-*.whl"))
 
 
 def pip(*arguments: str, python: str | Path = sys.executable) -> None:
     """Run pip quietly; say what it said when it fails."""
-    command = [str(python), "-m", "pip", *arguments, "--quiet", "--disable-pip-version-check"]
-    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    _quietly([str(python), "-m", "pip", *arguments, "--quiet", "--disable-pip-version-check"])
+
+
+def _quietly(command: list[str], cwd: Path | None = None) -> None:
+    done = subprocess.run(command, cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stdout}")
 
@@ -88,7 +93,7 @@ def main() -> int:
         variables = environment(folder / "home")
         if options.versions == "installed":
             python = Path(sys.executable)
-            pip("install", "--no-deps", "--target", str(folder / "package"), str(wheel))
+            pip("install", "--no-deps", "--no-compile", "--target", str(folder / "package"), str(wheel))
             variables["COURSE_PACKAGE"] = str(folder / "package")
         else:
             python = new_environment(folder / "environment", wheel, options.versions, options.python)

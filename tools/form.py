@@ -40,16 +40,12 @@ def normal_form(nb: NotebookNode) -> NotebookNode:
             taken.add(cell_id)
         metadata = _metadata(cell.metadata.get("tags", []))
         source = "\n".join(line.rstrip() for line in cell.source.strip("\n").split("\n"))
+        if cell.cell_type == "markdown" and source.startswith(f"### {ASIDE}"):
+            metadata["jp-MarkdownHeadingCollapsed"] = True
+        new = {"cell_type": cell.cell_type, "id": cell_id, "metadata": metadata, "source": source}
         if cell.cell_type == "code":
-            new = nbformat.v4.new_code_cell(source, id=cell_id, metadata=metadata)
-            new.outputs = _merge_streams([_clean(output) for output in cell.outputs])
-        elif cell.cell_type == "markdown":
-            if source.startswith(f"### {ASIDE}"):
-                metadata["jp-MarkdownHeadingCollapsed"] = True
-            new = nbformat.v4.new_markdown_cell(source, id=cell_id, metadata=metadata)
-        else:
-            new = nbformat.v4.new_raw_cell(source, id=cell_id, metadata=metadata)
-        cells.append(new)
+            new |= {"execution_count": None, "outputs": _merge_streams([_clean(output) for output in cell.outputs])}
+        cells.append(nbformat.from_dict(new))  # it is checked as a whole
     normal = nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
     normal.nbformat_minor = 5
     return normal

@@ -32,7 +32,8 @@ from tools.template import SET_UP_TAG, set_up_cell
 CORES = 2
 
 PROBE = """
-import os, platform, resource, sys, torch
+import os, platform, resource, sys
+from importlib.metadata import version
 def _peak():
     if os.path.exists("/proc/self/status"):
         return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) / 1024
@@ -43,7 +44,7 @@ print(json.dumps({
     "memory_mb": round(_peak()),
     "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
     "python": ".".join(platform.python_version_tuple()[:2]),
-    "torch": torch.__version__.split("+")[0],
+    "torch": version("torch").split("+")[0],
 }))
 """
 
@@ -73,10 +74,11 @@ def run(
     kernels = OneInterpreter()
     kernels.interpreter = interpreter
     manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=kernels)
-    client = NotebookClient(nb, km=manager, timeout=timeout, store_widget_state=False, record_timing=False)
+    options = {"store_widget_state": False, "record_timing": False, "shutdown_kernel": "immediate"}
+    client = NotebookClient(nb, km=manager, timeout=timeout, **options)
     with tempfile.TemporaryDirectory() as home, ExitStack() as stack:
         settings = {"env": environment(home) | (variables or {}), "cwd": str(path.parent), "stderr": subprocess.DEVNULL}
-        stack.enter_context(client.setup_kernel(**settings))
+        stack.enter_context(client.setup_kernel(cleanup_kc=True, **settings))  # else the kernel outlives the run
         start = time.perf_counter()
         for index, cell in enumerate(nb.cells[:-1]):
             try:

@@ -4,6 +4,7 @@ A chapter exists where _toc.yml lists it. Until then it is shown as planned and 
 """
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -31,7 +32,12 @@ def chapters(env: BuildEnvironment) -> list[dict]:
     """The parts of book/chapters.yml."""
     path = Path(env.srcdir) / BOOK / "chapters.yml"
     env.note_dependency(str(path))
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    return _parsed(path.read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=1)
+def _parsed(text: str) -> list[dict]:
+    return yaml.safe_load(text)
 
 
 def required(env: BuildEnvironment) -> list[str]:

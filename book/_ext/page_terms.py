@@ -6,6 +6,7 @@ a script the link leads to the glossary, as it does everywhere.
 """
 
 import re
+from functools import lru_cache
 from html import escape
 
 from docutils import nodes
@@ -47,8 +48,7 @@ class FirstUses(SphinxPostTransform):
 def with_links(text: str, terms: dict[str, str], address: str):
     """The text with a link on each of the terms, which are then used up."""
     while terms:
-        names = "|".join(map(re.escape, sorted(terms, key=len, reverse=True)))
-        found = re.search(rf"(?<![\w-])({names})s?(?![\w-])", text, re.IGNORECASE)
+        found = _any_of(*terms).search(text)
         if not found:
             break
         at = terms.pop(found[1].lower())
@@ -58,11 +58,17 @@ def with_links(text: str, terms: dict[str, str], address: str):
     yield nodes.Text(text)
 
 
+@lru_cache(maxsize=1)
+def _any_of(*terms: str) -> re.Pattern:
+    names = "|".join(map(re.escape, sorted(terms, key=len, reverse=True)))
+    return re.compile(rf"(?<![\w-])({names})s?(?![\w-])", re.IGNORECASE)
+
+
 def terms_of(glossary: nodes.document) -> dict[str, str]:
     """The terms that mean one thing: of several words, or among those above; and the place of each."""
     sections = [part for part in glossary.findall(nodes.section) if isinstance(part.parent, nodes.section)]
-    names = {part[0].astext().lower(): part["ids"][0] for part in sections}
-    return {name: at for name, at in names.items() if at in meanings(glossary) and (name in PLAIN or {*" -"} & {*name})}
+    names, known = {part[0].astext().lower(): part["ids"][0] for part in sections}, meanings(glossary)
+    return {name: at for name, at in names.items() if at in known and (name in PLAIN or {*" -"} & {*name})}
 
 
 def meanings(glossary: nodes.document) -> dict[str, tuple[str, str]]:

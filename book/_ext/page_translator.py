@@ -15,10 +15,9 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from course_lib.stored import FOLDER, results
-from course_lib.translation.commands.export import for_pages
+from course_lib.files import for_pages
 
-FILE = FOLDER / "translator.safetensors"
+FILE = Path(__file__).parents[2] / "course_lib" / "stored" / "translator.safetensors"
 SCRIPTS = "_static/translator"  # below the root of the pages: model.js, card.js, weights.js
 
 # Where a card stands: the page, the section whose end it is put to, and what it says and offers there.
@@ -69,7 +68,7 @@ CARDS = {
 def card(docname: str) -> str:
     """The HTML of a page's card; without JavaScript, it says what would be here."""
     _, words, examples = CARDS[docname]
-    stored = results("translator")
+    stored = json.loads(FILE.with_suffix(".json").read_text(encoding="utf-8"))  # course_lib.stored would import torch
     words = words.format(right=f"{stored['exact_match']['test']:.1%}")
     root = "../" * docname.count("/") + SCRIPTS
     size = len(for_pages(FILE.read_bytes())) / 1e6

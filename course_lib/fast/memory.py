@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 # Names and numbers of glibc's malloc.h.
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
@@ -18,8 +19,7 @@ def keep_freed_memory() -> bool:
     """Let the process keep what PyTorch frees on the CPU, instead of asking the system again; say whether it could.
 
     By default glibc gives a large block back at once. Every step then gets its activations as new pages, which the
-    system fills with zeros first: a fifth of the time of a small model's step. Nothing is computed differently.
-    Other systems manage memory their own way; there the function does nothing.
+    system fills with zeros first: a fifth of the time of a small model's step. Other systems are left as they are.
     """
     return set_malloc({M_MMAP_THRESHOLD: LARGEST, M_TRIM_THRESHOLD: 2**31 - 1, M_TOP_PAD: SPARE})
 
@@ -30,8 +30,17 @@ def shapes_of(model_class: Callable[[Any], nn.Module], config: Any) -> dict[str,
     >>> shapes_of(lambda n: nn.Linear(n, n), 10**9)["weight"]
     torch.Size([1000000000, 1000000000])
     """
-    with torch.device("meta"):  # shapes without numbers
+    with _Unfilled():
         return {name: weight.shape for name, weight in model_class(config).state_dict().items()}
+
+
+class _Unfilled(TorchFunctionMode):
+    """Tensors that others fill have a shape alone. (With `torch.device("meta")` PyTorch loads its compiler: 2.5 s.)"""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {}, **{"device": "meta"} if func is torch.empty else {})
+        draws = func.__name__ in ("normal_", "uniform_")
+        return [*args, *kwargs.values()][0] if draws else func(*args, **kwargs)
 
 
 def set_malloc(settings: dict[int, int]) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from tools.gates.reading import calls, read, syntax_tree, tags
+from tools.gates.reading import calls, nodes, read, tags
 from tools.template import FOLD, HIDE_INPUT, HIDE_OUTPUT, PREDICTION, SAW
 
 DRAWS_NOTHING = {"apply_style"}  # of what course_lib.figures offers
@@ -68,7 +68,7 @@ def folded_inputs(path: Path) -> list[str]:
 def _drawing_names(nb: NotebookNode) -> Iterator[str]:
     """The names that the notebook has from course_lib.figures, whatever it calls them."""
     for cell in nb.cells:
-        for node in ast.walk(syntax_tree(cell.source)) if cell.cell_type == "code" else ():
+        for node in nodes(cell.source) if cell.cell_type == "code" else ():
             if isinstance(node, ast.ImportFrom) and str(node.module).startswith("course_lib.figures"):
                 yield from (alias.asname or alias.name for alias in node.names if alias.name not in DRAWS_NOTHING)
 

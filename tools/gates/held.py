@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 
 from tools.environment import LIBRARY, ROOT
 from tools.gates.outputs import SAID
-from tools.gates.reading import calls, read, syntax_tree, tags
+from tools.gates.reading import calls, nodes, read, tags
 
 # A number as prose writes it. No letter, underscore, or slash stands before it: W_1, GPT-2, and float32 are names.
 WRITTEN = re.compile(
@@ -95,6 +95,7 @@ def _rounded(value: float, places: int) -> float:
     return round(int(value * 10**places + 0.5 + 1e-7) / 10**places, places)
 
 
+@lru_cache(maxsize=4096)
 def stems(text: str) -> frozenset[str]:
     """The beginnings of a text's words, and the names that it sets, by which it is compared with another.
 
@@ -145,7 +146,7 @@ def of_code(source: str) -> Iterator[tuple[Number, frozenset[str]]]:
     ['2 ** 10', '2', '10']
     """
     lines = source.split("\n")
-    for node in ast.walk(syntax_tree(source)):
+    for node in nodes(source):
         if not hasattr(node, "lineno"):
             continue
         words = stems(lines[node.lineno - 1])

@@ -11,7 +11,9 @@ import nbformat
 from tools.gates.reading import Part, anchor, markdown_parts, parts, read
 
 # What only a published course has: pip finds it, Colab opens it, Pages shows it. Chapters cite pages of others.
-OWN = re.compile(r"git\+https?://[\w./-]+|colab\.research\.google\.com/github/[\w./-]+|[\w-]+\.github\.io/[\w-]+")
+OWN = re.compile(
+    r"git\+https?://[\w./-]+|colab\.research\.google\.com/github/[\w./-]+|(?<![\w-])[\w-]+\.github\.io/[\w-]+"
+)
 SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:|^//", re.IGNORECASE)
 
 
@@ -73,7 +75,7 @@ def one_address(paths: Iterable[Path], url: str) -> list[str]:
         text = path.read_text(encoding="utf-8")
         places = re.findall(r"github\.com/([\w.-]+/[\w-]+)", text) + re.findall(r"com/github/([\w.-]+/[\w-]+)", text)
         wrong = {place for place in places if place.split("/")[1] == name and place != repository}
-        pages = re.findall(rf"([\w-]+\.github\.io/{re.escape(name)})\b", text)
+        pages = re.findall(rf"(?<![\w-])([\w-]+\.github\.io/{re.escape(name)})\b", text)
         wrong |= {page for page in pages if page != f"{owner.lower()}.github.io/{name}"}
         found += [
             f"{path.name} names {place}, but the address is {url}: run make address URL={url}"

@@ -13,6 +13,7 @@ years, numbers of sections and chapters, and small counting words are not. A num
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -36,7 +37,7 @@ from tools.gates.held import (
     stems,
 )
 from tools.gates.notation import FORMULA
-from tools.gates.reading import markdown, read, syntax_tree
+from tools.gates.reading import markdown, nodes, read
 
 BEFORE, AFTER = 4, 4
 SMALL = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
@@ -268,13 +269,12 @@ def held_by(
     text, one = paragraph.text, claim.numbers[0]
     if any(ZEROS.match(number.text) for number in claim.numbers):
         return ""
-    worked = " ".join([*worked_out(text), *rows(text), paragraph.worked])
+    worked = _worked(text, paragraph.worked)
     if claim.text in worked or any(same(one, number(match)) for match in WRITTEN.finditer(worked)):
         return "arithmetic"
     decimals = len(claim.numbers) == 1 and (one.percent or one.places > 1)
     if decimals and any(fits(one, share(*pair)) for pair in PAIR.findall(text) if int(pair[1])):
         return "share"
-    here = [h for h in own if 0 <= place.section - h.section <= 1]
     words = stems(text)
     near = [
         h
@@ -284,14 +284,14 @@ def held_by(
     if _meets(claim, near):
         return "near"
     for name, some in (
-        ("setting", [h for h in own if h.kind == "set"]),
-        ("section", here),
+        ("setting", (h for h in own if h.kind == "set")),
+        ("section", (h for h in own if 0 <= place.section - h.section <= 1)),
         ("told", told),
-        ("chapter", [h for h in own if h.kind != "set" and _digits(one) > 2]),
+        ("chapter", (h for h in own if h.kind != "set") if _digits(one) > 2 else ()),
         *((link, holders(other)) for link, other in _linked(paragraph, path)),
     ):
         agree = fits if name == "setting" else same
-        if any(h.words & claim.near and agree(one, h.number) for h in some):
+        if any(not h.words.isdisjoint(claim.near) and agree(one, h.number) for h in some):
             return name
     return "source" if _sourced(text, claim.start) else ""
 
@@ -303,6 +303,12 @@ def _digits(number: Number) -> int:
     [1, 3, 3]
     """
     return len(f"{number.value:.{max(number.places, 0)}f}".replace(".", "").lstrip("0"))
+
+
+@lru_cache(maxsize=256)
+def _worked(text: str, formulas: str) -> str:
+    """What arithmetic holds in a paragraph: its own, that of its rows, that of its formulas."""
+    return " ".join([*worked_out(text), *rows(text), formulas])
 
 
 def worked_out(text: str) -> Iterator[str]:
@@ -353,7 +359,7 @@ def _sourced(text: str, start: int) -> bool:
 
 def alternatives(source: str) -> Iterator[str]:
     """The words that an author has written for who cannot see a figure: `alt="…"`, without what code puts in."""
-    for node in ast.walk(syntax_tree(source)):
+    for node in nodes(source):
         if isinstance(node, ast.keyword) and node.arg == "alt":
             yield "".join(
                 part.value

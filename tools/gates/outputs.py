@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
+from bs4.element import CData, PreformattedString
 from nbformat import NotebookNode
 
 from tools.gates.reading import html, parsed, read
@@ -34,6 +35,7 @@ SAID = ("Figure: ", "Explore: ", "Attention view: ")
 # What tells too much where it stands in the first line of an output whose prediction is still open.
 TELLS = re.compile(r"\btensor\(|\btorch\.Size|\b(?:True|False|passed|failed)\b|nan\b", re.IGNORECASE)
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?<!,)")
+DRAWN = {"svg", "img", "canvas", "object", "embed"}
 PICTURES = {"image/png", "image/jpeg", "image/gif", "image/svg+xml", "application/pdf"}
 
 
@@ -51,10 +53,16 @@ def texts(cell: NotebookNode) -> Iterator[str]:
 
 @lru_cache(maxsize=512)
 def _words_of(text: str) -> str:
-    soup = BeautifulSoup(text, "html.parser")
-    for tag in soup(["svg", "script", "style"]):
-        tag.decompose()
-    return soup.get_text(" ")
+    return " ".join(_said(html(text)))
+
+
+def _said(tag: Tag) -> Iterator[str]:
+    """The texts of a piece of HTML, without those of its drawings and scripts."""
+    for part in tag.children:
+        if not isinstance(part, Tag):
+            yield from () if isinstance(part, PreformattedString) and not isinstance(part, CData) else (part,)
+        elif part.name not in {"svg", "script", "style"}:
+            yield from _said(part)
 
 
 def erroring_cells(path: Path) -> list[str]:
@@ -88,8 +96,9 @@ def machine_traces(path: Path) -> list[str]:
         patterns["this machine's name"] = re.compile(rf"(?<!\w){re.escape(platform.node())}(?!\w)")
     found = []
     for cell in read(path).cells:
+        seen = [*texts(cell)]
         for what, pattern in patterns.items():
-            match = next(filter(None, map(pattern.search, texts(cell))), None)
+            match = next(filter(None, map(pattern.search, seen)), None)
             if match:
                 found.append(
                     f"{path.name}, cell {cell.id!r}: the output shows {what} ({match.group(0)!r}), "
@@ -139,7 +148,7 @@ def figures_without_words(path: Path) -> list[str]:
 def unnamed(soup: BeautifulSoup) -> list[str]:
     """The drawings and images of a piece of HTML that a screen reader could not name."""
     found = []
-    for tag in soup(["svg", "img", "canvas", "object", "embed"]):
+    for tag in (tag for tag in soup(True) if tag.name in DRAWN):
         if tag.name == "svg" and tag.find_parent("svg"):
             continue
         around = [tag, *tag.parents]

@@ -68,10 +68,21 @@ def parsed(source: str) -> ast.Module:
     return ast.parse(TransformerManager().transform_cell(source))
 
 
+@lru_cache(maxsize=2048)
+def nodes(source: str) -> tuple[ast.AST, ...]:
+    """All of a cell's syntax tree, outer before inner."""
+    return tuple(ast.walk(syntax_tree(source)))
+
+
 def calls(source: str, *names: str) -> list[ast.Call]:
     """Every call of one of these functions in a cell, in order."""
-    found = [node for node in ast.walk(syntax_tree(source)) if isinstance(node, ast.Call)]
-    return [node for node in found if isinstance(node.func, ast.Name) and node.func.id in names]
+    return [node for node in _named_calls(source) if node.func.id in names]
+
+
+@lru_cache(maxsize=2048)
+def _named_calls(source: str) -> tuple[ast.Call, ...]:
+    found = (node for node in nodes(source) if isinstance(node, ast.Call))
+    return tuple(node for node in found if isinstance(node.func, ast.Name))
 
 
 def strings(call: ast.Call) -> list[str]:
@@ -126,8 +137,9 @@ def placed(nb: NotebookNode) -> Iterator[Placed]:
     """Every cell with the headings that it is under; its own first heading counts."""
     section = heading = ""
     for cell in nb.cells:
-        found = [part for part in markdown_parts(cell.source) if part.kind in {"h1", "h2", "h3"}]
-        own = found if cell.cell_type == "markdown" else []
+        own = []
+        if cell.cell_type == "markdown":
+            own = [part for part in markdown_parts(cell.source) if part.kind in {"h1", "h2", "h3"}]
         for number, part in enumerate(own):
             section, heading = (section, part.text) if part.kind == "h3" else (part.text, "")
             if number == 0:

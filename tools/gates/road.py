@@ -12,9 +12,9 @@ from tools.gates.reading import (
     calls,
     markdown,
     markdown_parts,
+    nodes,
     placed,
     read,
-    syntax_tree,
     tags,
     words,
 )
@@ -63,13 +63,13 @@ def _needed(cells: list[Placed]) -> Iterator[str]:
         cell = there.cell
         if cell.cell_type != "code":
             continue
-        nodes = [*ast.walk(syntax_tree(cell.source))]
-        names = [node for node in nodes if isinstance(node, ast.Name)]
+        every = nodes(cell.source)
+        names = [node for node in every if isinstance(node, ast.Name)]
         bound = {name.id for name in names if isinstance(name.ctx, ast.Store)}
-        bound |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-        imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+        bound |= {node.name for node in every if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        imports = [node for node in every if isinstance(node, ast.Import | ast.ImportFrom)]
         bound |= {(each.asname or each.name).partition(".")[0] for node in imports for each in node.names}
-        bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        bound |= {node.arg for node in every if isinstance(node, ast.arg)}
         if there.aside:
             aside |= {name: cell.id for name in bound - road if name not in aside}
             continue

@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 
 from course_lib.figures.style import FONTS
 from tools.gates.outputs import SAID
-from tools.gates.reading import calls, html, read, syntax_tree
+from tools.gates.reading import calls, html, nodes, read, syntax_tree
 from tools.strict import SANITIZED, compared
 
 # By these a cell would choose a font itself: as an argument, a name, a setting.
@@ -77,7 +77,7 @@ def clocks(path: Path) -> list[str]:
 
 
 def _chosen_fonts(cell: NotebookNode) -> Iterator[str]:
-    for node in ast.walk(syntax_tree(cell.source)):
+    for node in nodes(cell.source):
         match node:
             case ast.keyword(arg=str(name)) if name in FONT_ARGUMENTS:
                 yield f"{name}=…"

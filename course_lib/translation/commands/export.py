@@ -2,7 +2,6 @@
 
 import argparse
 import json
-from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -11,7 +10,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from course_lib.bpe.subwords import FORMAT, write_json
-from course_lib.files import written_whole
+from course_lib.files import for_pages, written_whole
 from course_lib.translation import MODELS, Translator
 from course_lib.translation.commands import options as cli
 from course_lib.translation.run_folder import open_translator
@@ -88,8 +87,3 @@ def rounded(weight: Tensor) -> tuple[Tensor, Tensor]:
     """A matrix as whole numbers from -127 to 127, one byte each, and a scale for every row."""
     scale = weight.abs().amax(dim=-1, keepdim=True).clamp(min=1e-12) / 127
     return (weight / scale).round().to(torch.int8), scale
-
-
-def for_pages(content: bytes) -> bytes:
-    """A script that holds a file: a page opened from a folder may load scripts, and nothing else."""
-    return b'globalThis.courseTranslatorWeights = "' + b64encode(content) + b'";\n'
