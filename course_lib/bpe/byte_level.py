@@ -1,5 +1,4 @@
-"""Byte-pair encoding of bytes, as GPT-2 does it: no unknown character, no end-of-word mark, the space before a word is
-part of it.
+"""Byte-pair encoding of bytes, as GPT-2 does it: no unknown character, no end-of-word mark, spaces begin words.
 
 Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.2.
 """

@@ -1,8 +1,7 @@
 """Byte-pair encoding at speed: the same merges and the same ids as the plain forms in `bpe`.
 
 A word is a Python string in which every character stands for one symbol: the character with code point i is the token
-with id i. A pair is then a string of length two. Tests compare this module with the plain forms, and with two other
-libraries.
+with id i. A pair is then a string of length two. Tests compare this module with the plain forms and two libraries.
 """
 
 import heapq
@@ -25,8 +24,7 @@ def learn_merges(words: dict[str, int], vocab: dict[str, int], n_merges: int, re
     that token's id; one that spells a word of `reserved` is left out. Source: Sennrich et al. 2016, section 3.2.
 
     Counts are kept from merge to merge: only the places of the merged pair are visited, and only its neighbors
-    change. A count enters the heap when it reaches `floor`; when the heap is empty, `floor` halves. Most pairs are too
-    rare to ever enter it.
+    change. A count enters the heap when it reaches `floor`; when the heap is empty, `floor` halves. Most never do.
 
     >>> learn_merges({"012": 5, "12": 1}, {"a": ord("0"), "b": ord("1"), "c": ord("2")}, 2, set())
     [('b', 'c'), ('a', 'bc')]
@@ -128,8 +126,7 @@ class WordCache(dict):
     """The ids of every word it has been asked for, as tuples; a new word is merged by rank, once.
 
     `spell` turns a word into symbols; `ranks` maps a pair of symbols to its rank, `results` a rank to its new symbol.
-    It forgets everything when it holds `limit` words, so that endless text does not fill the memory, and keeps no long
-    ones.
+    It forgets everything when it holds `limit` words, so that endless text does not fill the memory, and no long ones.
 
     >>> cache = WordCache(str, {"bc": 0, "aX": 1}, ["X", "Y"])
     >>> cache["abcab"] == tuple(map(ord, "Yab"))

@@ -27,8 +27,7 @@ def bars(
     from the lowest to the highest. With `groups`, each name has one value a group: a bar of its color in each.
 
     `label` names the axis of values. Bars lie (`horizontal`) where names are long. `digits` are the decimals of the
-    numbers; None leaves them out. The text form tells them unless `told` is False, as for times that differ from one
-    run to the next.
+    numbers; None leaves them out. The text form tells them unless `told` is False, as for times, which differ.
 
     >>> from course_lib.figures import bars
     >>> bars({"no mask": 0.41, "causal mask": [0.97, 0.98, 0.99]}, label="accuracy", alt="Only the mask is accurate.")

@@ -13,8 +13,7 @@ class Interrupts:
     """Inside the `with` block a first Ctrl-C, SIGTERM or SIGHUP stops nothing; a second one raises.
 
     `seen` is the number of the first, 0 before it: a loop that looks at it between its steps is never stopped in the
-    middle of one. In a thread other than the main one, and where a signal was switched off before, nothing changes:
-    none arrives there.
+    middle of one. In a thread other than the main one, and where a signal was switched off before, nothing changes.
     """
 
     def __init__(self) -> None:

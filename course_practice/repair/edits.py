@@ -143,8 +143,7 @@ class Change(NamedTuple):
 class Edit:
     """A small change of a tree: what is put where, in which line, and what to ask whoever wrote that line.
 
-    `operator` is the kind of change. `{it}` in the question is `about`; `before` becomes `after`, or `after` says in
-    words what changes.
+    `operator` is the kind of change. `{it}` in the question is `about`; `before` becomes `after`, or `after` tells it.
     """
 
     operator: str

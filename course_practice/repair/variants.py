@@ -28,8 +28,7 @@ A_RUN, AN_EXPRESSION, A_CALL = 0.5, 0.0003, 0.0003  # of the budget; about a mil
 class Budget:
     """What a search may cost: so much work that the same answer gets the same message on a busy machine, too.
 
-    A run of an answer on a case is 1, and more where it takes many steps or calls many functions. `seconds` of the
-    processor are the last limit.
+    A run of an answer on a case is 1, and more where it takes many steps or calls many functions. `seconds` limit all.
     """
 
     work: float = 3_500
