@@ -92,7 +92,7 @@ _EXPLANATIONS = {
     r"selected index k out of range": (
         "`topk` is asked for more numbers than there are on its axis: print the shape of what it is given."
     ),
-    r"(?:index|target) .*out of (?:range|bounds)": "An index points past its axis: too large, or for another one?",
+    r"(?:index|target) .*out of (?:range|bounds)": "An index points past its axis: print it. Is it for another one?",
 }
 
 

@@ -13,7 +13,7 @@ def attention_in_blocks(query, key, value, block_size):
     Each query carries three things along: its largest score so far, the sum of
     its exponentials, and the sum of its values weighted by them. When a larger
     score turns up, both sums shrink to the new scale.
-    Source: Milakov and Gimelshein 2018, section 3 (softmax in one pass);
+    Source: Milakov and Gimelshein 2018, section 3 (normalizer in one pass);
     Dao et al. 2022, section 3.1.
 
     >>> query, key = torch.zeros(1, 2), torch.eye(3)[:, :2]
