@@ -10,8 +10,7 @@ def make_reproducible(seed: int = 0, threads: int = 1) -> None:
     """Seed Python, NumPy and PyTorch, and fix the number of CPU threads.
 
     Sums are split among threads, and floating-point sums depend on the order of their terms: with another
-    number of threads the last digits differ. One thread is also the fastest choice for the course's small
-    tensors.
+    number of threads the last digits differ. One thread is also the fastest for small tensors.
 
     >>> make_reproducible(seed=1)
     >>> first = torch.rand(2)

@@ -93,8 +93,7 @@ class Row:
     def merge(self, pair: str, new: str) -> set[str]:
         """Merge `pair` into `new` wherever it is, and name the pairs that became commoner.
 
-        Around x|ab|y, the pairs xa and by go, and xc and cy come: places are noted under their x and their y, and
-        counted together afterwards.
+        Around x|ab|y, the pairs xa and by go, and xc and cy come: places are noted by x and by y, then counted.
         """
         symbols, before, after = self.symbols, self.before, self.after
         lefts: dict[str, list[int]] = defaultdict(list)

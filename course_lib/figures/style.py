@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from functools import cache
 from pathlib import Path
 
 import matplotlib as mpl
@@ -101,6 +102,7 @@ def new_figure(width: float = 6.0, height: float = 3.5, rows: int = 1, cols: int
     return fig, fig.subplots(rows, cols, **options)
 
 
+@cache
 def text_width(text: str) -> float:
     """How many inches a line of text takes, with a little more than the page's own font needs.
 
