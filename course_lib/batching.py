@@ -1,5 +1,4 @@
-"""From sentence pairs to tensors: special tokens, shift, padding, buckets of similar length, an order that can be
-continued anywhere."""
+"""From sentence pairs to tensors: special tokens, shift, padding, buckets of similar length, an order to go on in."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

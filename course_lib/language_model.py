@@ -58,7 +58,8 @@ class LanguageModelConfig:
             raise ValueError(f"expected positions 'rotary', 'sinusoidal', or 'none', got {self.positions!r}: pick one")
         sizes = ("vocab_size", "d_model", "n_heads", "n_kv_heads", "d_ff", "n_layers")
         check_whole(**{name: getattr(self, name) for name in sizes}, d_k=1 if self.d_k is None else self.d_k)
-        check_between(0, 1, dropout=self.dropout, eps=self.eps), check_between(1, math.inf, rope_base=self.rope_base)
+        check_between(0, 1, dropout=self.dropout, eps=self.eps)
+        check_between(1, math.inf, rope_base=self.rope_base)
 
     @property
     def head_width(self) -> int:

@@ -6,7 +6,10 @@ from torch import Tensor, nn
 from course_lib.attention import scaled_dot_product_attention
 
 
-def split_heads(x: Float[Tensor, "batch seq_len d_model"], n_heads: int) -> Float[Tensor, "batch n_heads seq_len d_k"]:
+def split_heads(
+    x: Float[Tensor, "batch seq_len d_model"],
+    n_heads: int,
+) -> Float[Tensor, "batch n_heads seq_len d_k"]:
     """Cut the last axis into n_heads slices; put the heads before the tokens.
 
     A slice is d_k = d_model / n_heads features wide. ValueError when that is no
@@ -30,7 +33,9 @@ def split_heads(x: Float[Tensor, "batch seq_len d_model"], n_heads: int) -> Floa
     return x.view(batch, seq_len, n_heads, d_model // n_heads).transpose(1, 2)
 
 
-def merge_heads(x: Float[Tensor, "batch n_heads seq_len d_v"]) -> Float[Tensor, "batch seq_len d_model"]:
+def merge_heads(
+    x: Float[Tensor, "batch n_heads seq_len d_v"],
+) -> Float[Tensor, "batch seq_len d_model"]:
     """Undo `split_heads`: lay the heads side by side again, head 0 first.
 
     >>> import torch

@@ -61,7 +61,9 @@ def sample(
     >>> sample(fixed, None, torch.tensor([[1]]), max_len=3, top_k=1)
     tensor([[[4, 4, 4]]])
     """
-    check_whole(0, max_len=max_len), check_whole(top_k=1 if top_k is None else top_k), check_between(0, 1, top_p=top_p)
+    check_whole(0, max_len=max_len)
+    check_whole(top_k=1 if top_k is None else top_k)
+    check_between(0, 1, top_p=top_p)
     if not temperature > 0:
         raise ValueError(f"expected a temperature above 0, got {temperature}: for the most probable word use top_k=1")
     drawn, finished = [tokens], torch.zeros_like(tokens, dtype=torch.bool)

@@ -65,7 +65,8 @@ def greedy_search(
     >>> greedy_search(fake, Nothing(), batch=1, max_len=9)[0].tokens
     [4, 5]
     """
-    check_whole(max_len=max_len), check_whole(0, batch=batch)
+    check_whole(max_len=max_len)
+    check_whole(0, batch=batch)
     tokens = torch.full((batch, 1), BOS, device=device)
     written: list[list[int]] = [[] for _ in range(batch)]
     log_prob = [0.0] * batch
@@ -125,7 +126,8 @@ def beam_search(
     best length it can still reach. One that reaches `max_len` tokens without EOS is given back unfinished, after
     the finished ones. Source: Wu et al. 2016, section 7, for the length normalization (in its simpler form).
     """
-    check_whole(max_len=max_len, beam_size=beam_size), check_whole(0, batch=batch)
+    check_whole(max_len=max_len, beam_size=beam_size)
+    check_whole(0, batch=batch)
     check_between(-LARGEST_PENALTY, LARGEST_PENALTY, length_penalty=length_penalty)
     pools: list[list[Hypothesis]] = [[] for _ in range(batch)]
     rows = torch.arange(batch, device=device)

@@ -8,8 +8,7 @@ MAX_ORDER = 4
 def count_matches(hypothesis: Sequence[str], reference: Sequence[str]) -> list[int]:
     """Matched n-grams of a sentence for n = 1 … 4.
 
-    Where the hypothesis has no n-gram twice, clipping does nothing, and a set of its n-grams is enough. Where no n-gram
-    matches, no longer one does.
+    Where the hypothesis has no n-gram twice, clipping does nothing, and a set of its n-grams is enough.
 
     >>> count_matches("a rose is a rose".split(), "a rose is".split())
     [3, 2, 1, 0]

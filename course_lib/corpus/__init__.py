@@ -99,8 +99,7 @@ def course_corpus(seed: int = 0, n_train: int = 20_000) -> Corpus:
 
     Splits: `train`, `val`, `test`, and what training does not show: `held_out_pairs` (verb and object),
     `held_out_names`, `depth` (two relative clauses, side by side or nested, a quote in a quote), `length` (three
-    clauses in a row). `ambiguous` has sources with two equally good readings, as 3 % of train. No source and no target
-    occurs twice, within a split or across them.
+    clauses in a row). `ambiguous` has sources with two equally good readings, as 3 % of train. Nothing occurs twice.
 
     >>> pair = course_corpus(n_train=10)["test"][0]
     >>> pair.src_text
@@ -167,8 +166,7 @@ def tagged(sentences: Iterable[Sentence], tag: str) -> list[Sentence]:
 def read_pairs(path: str | Path, seed: int = 0, held_out: float = 0.05) -> Corpus:
     """A corpus from a UTF-8 file with one `src TAB tgt [TAB note]` a line (notes are ignored).
 
-    A share of `held_out` of the sources goes to `val`, another to `test`, at random; all pairs with one source stay in
-    one split.
+    A share of `held_out` of the sources goes to `val`, another to `test`, at random, pairs of one source together.
     """
     by_source: dict[str, list[str]] = {}
     for number, line in enumerate(lines_of(Path(path).read_bytes(), path), start=1):
@@ -197,8 +195,7 @@ def read_pairs(path: str | Path, seed: int = 0, held_out: float = 0.05) -> Corpu
 def lines_of(data: bytes, path: str | Path) -> list[str]:
     """Lines of a UTF-8 file, which end with a line feed, or a carriage return and one.
 
-    Other line separators of Unicode may be part of a sentence. Carriage returns alone end lines where there is no line
-    feed in the whole file.
+    Other line separators of Unicode may be part of a sentence. Carriage returns alone end lines if no line feed does.
 
     >>> lines_of(b"one\\r\\ntwo\\n", "a file"), lines_of(b"one\\rtwo", "a file")
     (['one', 'two'], ['one', 'two'])

@@ -89,8 +89,7 @@ def new_figure(width: float = 6.0, height: float = 3.5, rows: int = 1, cols: int
     """An empty figure in the course's style and its axes: one `Axes`, or an array of them for several panels.
 
     `width` and `height` are inches of the whole figure (1 inch = 96 pixels; a page is about 7 inches wide).
-    `options` go to `Figure.subplots` (`sharex=True`, `width_ratios=[2, 1]`, …). The figure lies outside of
-    pyplot: nothing has to be closed.
+    `options` go to `Figure.subplots` (`sharex=True`, `width_ratios=[2, 1]`, …). Nothing has to be closed.
 
     >>> fig, ax = new_figure(4, 3)
     >>> fig, axes = new_figure(6, 3, cols=2)

@@ -77,7 +77,7 @@ def cosine(progress: float, peak: float, warmup: float = 0.05, lowest: float = 0
     >>> [round(cosine(p, peak=1.0, warmup=0.1), 3) for p in shares]
     [0.5, 1.0, 0.5, 0.0]
     """
-    check_between(0, math.inf, progress=progress), check_between(0, 1, warmup=warmup)
+    check_between(0, 1, progress=min(progress, 1.0), warmup=warmup)
     if progress < warmup:
         return peak * progress / warmup
     done = min((progress - warmup) / max(1 - warmup, 1e-9), 1.0)

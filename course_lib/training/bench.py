@@ -1,5 +1,4 @@
-"""A small bench on which recipes of training compete: few words, a tiny Transformer, and a loop whose parts can be
-exchanged one at a time."""
+"""A small bench on which recipes of training compete: few words, a tiny Transformer, and a loop of parts."""
 
 from collections import Counter
 from dataclasses import dataclass

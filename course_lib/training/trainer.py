@@ -28,8 +28,7 @@ class NotFinite(RuntimeError):
 class TrainingState:
     """Where a training stands: all of it goes into a checkpoint. `index` counts the done batches of `epoch`.
 
-    `seconds` were spent on updates, evaluation and checkpoints aside; `tokens` are real target tokens. `curve` has a
-    point for every evaluation.
+    `seconds` were spent on updates, evaluation and checkpoints aside; `tokens` are real targets, `curve` evaluations.
     """
 
     step: int = 0
@@ -45,8 +44,7 @@ class Trainer:
 
     `epochs(number)` gives an epoch's batches (with `src`, `tgt_in`, `tgt_out`), the same ones at every call. A run by
     `steps` that is killed and started again ends with the weights of an uninterrupted one. `loss` has the signature
-    of `plain_loss`. Under `torchrun` every process takes its share of the rows of each batch, and the gradient is that
-    of the whole batch.
+    of `plain_loss`. Under `torchrun` every process takes its share of each batch; the gradient is that of the whole.
     """
 
     def __init__(

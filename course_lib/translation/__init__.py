@@ -63,8 +63,7 @@ class Translator:
 
         Texts of similar length share a batch, so that little is computed on padding; the order given comes back.
         An empty text has an empty translation. `done` is told after each batch how many texts it had. A translation is
-        cut off after `max_len` tokens, or twice those of the longest source of its batch and 20 more: a young model
-        may never write the end itself.
+        cut off after `max_len` tokens, or twice those of the longest source of its batch and 20 more.
         """
         texts = list(several(texts))
         check_whole(beam_size=beam_size, max_len=1 if max_len is None else max_len)
