@@ -17,7 +17,10 @@ def next_word_probs(logits, temperature=1.0, top_k=None, top_p=1.0):
     logits = logits / temperature
     if top_k is not None:
         logits = top_k_filter(logits, top_k)
-    return top_p_filter(logits, top_p).softmax(dim=-1)
+    probs, index = logits.softmax(dim=-1).sort(descending=True)
+    kept = probs.cumsum(dim=-1) - probs < top_p
+    probs = probs.masked_fill(~kept, 0.0)
+    return torch.zeros_like(probs).scatter(0, index, probs / probs.sum())
 
 
 def with_a_sorted_list(logits, temperature=1.0, top_k=None, top_p=1.0):
@@ -34,15 +37,11 @@ def with_a_sorted_list(logits, temperature=1.0, top_k=None, top_p=1.0):
     return probs / probs.sum()
 
 
-def with_masks(logits, temperature=1.0, top_k=None, top_p=1.0):
-    ordered, index = (logits.double() / temperature).sort(descending=True)
-    k = len(logits) if top_k is None else min(top_k, len(logits))
-    probs = ordered[:k].softmax(dim=-1)
-    kept = probs.cumsum(dim=-1) - probs < top_p
-    kept[0] = True
-    result = torch.zeros(len(logits), dtype=torch.float64)
-    result[index[:k][kept]] = probs[kept] / probs[kept].sum()
-    return result
+def with_both_filters(logits, temperature=1.0, top_k=None, top_p=1.0):
+    logits = logits / temperature
+    if top_k is not None:
+        logits = top_k_filter(logits, top_k)
+    return top_p_filter(logits, top_p).softmax(dim=-1)
 
 
 def _cases():
@@ -63,4 +62,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(reference=next_word_probs, cases=_cases, alternatives=(with_a_sorted_list, with_masks))
+EXERCISE = Exercise(reference=next_word_probs, cases=_cases, alternatives=(with_a_sorted_list, with_both_filters))
