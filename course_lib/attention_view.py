@@ -128,7 +128,7 @@ class WordRows:
 
     @property
     def linked(self) -> Bool[Tensor, " copies"]:
-        """Has the word a partner in the source?"""
+        """Whether the word has a partner in the source."""
         return self.gold.any(dim=1)
 
     def of(self, table: Tensor) -> Tensor:
