@@ -384,7 +384,7 @@ def test_rows_are_vectors_and_stacks_multiply():
         (
             lambda: shapes(Q, "@", K, "=", Q),
             ValueError,
-            r"expected Q as large as Q @ Kᵀ \(3 × 4\), got Q \(3 × 2\)\. Correct its sizes",
+            r"expected Q as large as Q @ Kᵀ \(3 × 4\), got Q \(3 × 2\)\. Correct it, or a factor",
         ),
         (lambda: shapes(Q, K), ValueError, r"expected boxes and signs in turn"),
         (lambda: shapes(), ValueError, r"expected boxes and signs in turn, got none"),

@@ -116,7 +116,7 @@ def test_a_model_that_is_not_what_was_stored_is_refused(folder):
         ):
             model("small")
     path.unlink()
-    with pytest.raises(FileNotFoundError, match=r"expected small\.safetensors .* make both with python -m experiments"):
+    with pytest.raises(FileNotFoundError, match=r"expected small\.safetensors .* make it with python -m experiments"):
         model("small")
 
 

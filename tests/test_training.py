@@ -109,8 +109,8 @@ def test_a_width_that_is_none_is_refused(d_model):
 @pytest.mark.parametrize(
     ("progress", "warmup", "words"),
     [
-        (math.nan, 0.1, "expected progress from 0 to inf, got nan"),
-        (-0.5, 0.0, "expected progress from 0 to inf, got -0.5"),
+        (math.nan, 0.1, "expected progress from 0 to 1, got nan"),
+        (-0.5, 0.0, "expected progress from 0 to 1, got -0.5"),
         (0.5, math.nan, "expected warmup from 0 to 1, got nan"),
         (0.5, 400, "expected warmup from 0 to 1, got 400"),
     ],
