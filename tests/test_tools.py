@@ -275,10 +275,10 @@ def test_address_that_colab_cannot_open_is_refused(url, copy_of_the_tree):
 SET_UP = f"%% code set-up remove-cell\n{template.set_up_cell('')}\n\n%% code after\nprint('the rest')\n"
 
 
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory):
-    """An environment with everything but the library. Its pip compiles nothing: what is imported will be."""
-    made = bundle.bare_environment(tmp_path_factory.mktemp("bare"))
+@pytest.fixture
+def bare(tmp_path):
+    """A test's own environment with everything but the library. Its pip compiles nothing: what is imported will be."""
+    made = bundle.bare_environment(tmp_path / "bare")
     return made | {"variables": made["variables"] | {"PIP_COMPILE": "0"}}
 
 
