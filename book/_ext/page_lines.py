@@ -1,5 +1,5 @@
-"""Sphinx extension: tuples, a formula with its comma, and how a chapter's name begins are not broken across lines; √d_k
-has its subscript.
+"""Sphinx extension: tuples, percentages, products, a formula with its comma, and how a chapter's name begins are not
+broken across lines; √d_k has its subscript.
 """
 
 import re
@@ -9,7 +9,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
-TUPLE = re.compile(r"\([−\d./]+(?:, [−\d./]+)+\)")
+WHOLE = re.compile(r"\([−\d./]+(?:, [−\d./]+)+\)|(?<=\d) (?:%|[·×±] (?=[−\d]))")
 NAME, ROOT = re.compile(r"(√?[dW])_([A-Za-z]+)\b"), re.compile(r"(√[dW])_([A-Za-z]+)\b")  # in headings; elsewhere
 AS_WRITTEN = (nodes.raw, nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.comment)
 # A browser breaks the line after a formula, whatever sign follows (formulas.py writes a word joiner between them).
@@ -26,7 +26,7 @@ class Together(SphinxTransform):
     def apply(self, **kwargs: object) -> None:
         for text in list(self.document.findall(nodes.Text)):
             if not isinstance(text.parent, AS_WRITTEN):
-                whole = TUPLE.sub(lambda found: found[0].replace(" ", "\u00a0"), text)
+                whole = WHOLE.sub(lambda found: found[0].replace(" ", "\u00a0"), text)
                 pattern = NAME if isinstance(text.parent, nodes.title) else ROOT
                 if whole != text or pattern.search(text):
                     text.parent.replace(text, list(pieces(whole, pattern)))
