@@ -77,8 +77,10 @@ clean:  ## remove what was built (the book and caches), not the environment
 	rm -rf _build build course_lib.egg-info .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
-# One environment for everything. It is made again when it has no working pip, and completed when a pin changes. pip
-# writes RECORD last: a package without it was broken off half-way, and pip would take it for installed.
+# One environment for everything. It is made again when it has no working pip, or when an upgrade took its Python away,
+# and completed when a pin changes. pip writes RECORD last: a package without it was broken off half-way, and pip would
+# take it for installed.
+$(shell test -x $(VENV)/bin/python || rm -f $(READY))
 $(READY): requirements.txt constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 10) <= v <= (3, 14) else "expected Python 3.10 to 3.14, got %d.%d: run make PYTHON=python3.14 (or another of these)" % v)'
 	@$(VENV)/bin/python -m pip --version >/dev/null 2>&1 || { rm -rf $(VENV); $(PYTHON) -m venv $(VENV); }

@@ -142,6 +142,19 @@ def test_a_package_whose_installation_was_broken_off_is_installed_again(tmp_path
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+def test_an_environment_whose_python_is_gone_is_not_ready(tmp_path):
+    for name in ("Makefile", "requirements.txt", "constraints.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    for there, code in {sys.executable: 0, "/no/such/python": 1}.items():
+        python.unlink(missing_ok=True)
+        python.symlink_to(there)
+        (tmp_path / ".venv" / ".ready").touch()
+        assert subprocess.run(["make", "-q", ".venv/.ready"], cwd=tmp_path).returncode == code
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 def test_the_address_asks_for_no_packages(tmp_path):
     """Not when it is shown, and not after it was changed, though pyproject.toml has changed with it."""
     nowhere = tmp_path / "environment"
