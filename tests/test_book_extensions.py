@@ -160,6 +160,15 @@ HTML("<p>a drawing</p>")
 %% code both hide-input hide-output
 print("both")
 
+%% code defines hide-input
+def first():
+    return 1
+
+class Second: ...
+
+%% code imports hide-input
+import math
+
 %% code asks hide-input
 quiz("masks.x")
 
@@ -177,7 +186,7 @@ def cells_page(folder: Path, url: str = "", result: str = WAITING) -> BeautifulS
     nb = from_text(CELLS)
     outputs = {"shown": "2", "answer": "forty-two", "figure": "<p>a drawing</p>", "both": "both"}
     outputs |= {"asks": "<p>a question</p>", "stub": result}
-    for cell in nb.cells[1:]:
+    for cell in (cell for cell in nb.cells if cell.id in outputs):
         kind = "text/html" if outputs[cell.id].startswith("<") else "text/plain"
         cell.outputs = [nbformat.v4.new_output("display_data", data={kind: outputs[cell.id]})]
     (folder / "chapters" / "05_masks.ipynb").write_text(text_of(nb), encoding="utf-8")
@@ -218,6 +227,8 @@ def test_tags_fold_the_code_and_what_it_prints(cells):
         "Code 1 of “05 · Masks”",
         "Code 2 of “05 · Masks”",
         "Show Hide the output",
+        "Code: first, Second 3 of “05 · Masks”",
+        "Code: imports 4 of “05 · Masks”",
     ]
     answer, figure = folds[0][1], folds[1][1]
     assert "forty-two" in answer.select_one("details .cell_output").get_text()
@@ -459,6 +470,7 @@ def test_a_formula_that_stays_tex_is_refused(formula):
         ("(a) - b", "<mo>−</mo>"),
         (r"\begin{gathered} a \\\\ b \end{gathered}", "</mtr><mtr>"),
         (r"\begin{aligned} a \\[1ex] b \end{aligned}", "<mi>a</mi></mtd></mtr><mtr>"),
+        (r"\begin{aligned} \text{a} ={}& b \end{aligned}", 'rspace="0.278em">=</mo><mi></mi></mtd>'),
         (r"\begin{aligned} a &= b \end{aligned}", '<mtd columnalign="right"><mi>a</mi></mtd>'),
     ],
 )

@@ -173,6 +173,11 @@ def test_curves_are_drawn_as_given(figures):
     assert [line.get_color() for line in ax.lines] == [VALUE, QUERY], "a name that has a color keeps it"
 
 
+def test_a_curve_upon_another_is_dashed_so_that_both_are_seen(figures):
+    lines(X, {"a": [1, 2, 3, 9], "upon it": [1, 2.01, 3, 9], "near": [1, 2.1, 3, 9]}, alt="Three.")
+    assert [line.get_linestyle() for line in figures[0].axes[0].lines] == ["-", "--", "-"]
+
+
 def test_seeds_become_a_median_and_a_band(figures):
     seeds = np.array([[1, 5, 9, 2], [2, 6, 1, 2], [9, 7, 5, 2]])
     lines(X, {"a": seeds, "b": (seeds[0], seeds[0] - 1, seeds[0] + 1), "c": torch.tensor(seeds[0])}, alt="Bands.")
@@ -269,6 +274,14 @@ def test_groups_have_one_color_a_name(figures):
     assert [text.get_text() for text in figures[0].legends[0].get_texts()] == ["key", "b"]
 
 
+def test_groups_of_two_lie_apart(figures):
+    bars({"a": [1, 2], "b": [3, 4]}, groups=["x", "y"], horizontal=True, alt="Groups.")
+    first, second, third = sorted(
+        (patch.get_y(), patch.get_y() + patch.get_height()) for patch in figures[0].axes[0].patches
+    )[:3]
+    assert third[0] - second[1] > 5 * (second[0] - first[1]) > 0
+
+
 def mpl_hex(color) -> str:
     return "#" + "".join(f"{round(255 * part):02x}" for part in color[:3])
 
@@ -295,6 +308,8 @@ def test_boxes_have_their_sizes_names_and_colors(figures):
     assert written == (
         ["Q", "d_k = 2", "q_len\n= 3", "@", "Kᵀ", "k_len = 4", "d_k\n= 2", "=", "scores", "k_len = 4", "q_len\n= 3"]
     )
+    shapes(box("x", "n=5 d=2"))
+    assert figures[1].axes[0].texts[-1].get_text() == "n = 5"
 
 
 def test_texts_do_not_touch_and_stay_in_the_figure(figures):

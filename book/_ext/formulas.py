@@ -54,6 +54,8 @@ def spaced(parts: list[Element]) -> list[Element]:
         text = part.text or ""
         if part.tag == "mo" and (text.isalpha() or text in "…∞"):
             part.tag = "mi"
+        if part.tag == "mrow" and not len(part):
+            part.tag = "mi"  # where a column ends: beside words alone, a browser takes an operator's space away
         is_sign = text in ("−", "+") and (not found or (found[-1].tag == "mo" and found[-1].text not in CLOSING))
         if text == "=":
             part.attrib.update(lspace="0.278em", rspace="0.278em")  # also where a column ends with it

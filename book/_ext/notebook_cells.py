@@ -7,6 +7,7 @@
   `{bundle}` leads to all notebooks with their library.
 """
 
+import re
 from collections import Counter
 from html import escape
 
@@ -19,6 +20,7 @@ PARTS = {"cell_code_source": "input", "cell_code_output": "output"}
 ASKS = ("quiz(", "warm_up(", "show_solution(")
 HOW = "book/how_to_use"
 ASIDE = "Aside: "
+DEFINED = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
 BUNDLE = "_downloads/transformer-course.zip"  # tools/book.py puts it there
 
 
@@ -72,12 +74,16 @@ def _output(cell: nodes.container) -> str:
 
 
 def _code(cell: nodes.container, codes: Counter) -> str:
-    """One word to see, as a page has thirty of them; who hears it hears which it is."""
+    """One word to see, as a page has thirty of them, or what is defined, where nothing stands below it; who hears it
+    hears which it is."""
     section = cell.parent
     while not isinstance(section, nodes.section):
         section = section.parent
     codes[title := section.next_node(nodes.title).astext()] += 1
-    return f'Code<span class="visually-hidden"> {codes[title]} of “{escape(title)}”</span>'
+    code = cell[0].astext() if len(cell) == 1 else ""
+    names = DEFINED.findall(code) or ["imports"] * code.startswith(("import ", "from "))
+    what = f": {', '.join(names)}" if names else ""
+    return f'Code{what}<span class="visually-hidden"> {codes[title]} of “{escape(title)}”</span>'
 
 
 class WhereToSolve(SphinxPostTransform):

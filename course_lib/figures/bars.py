@@ -53,7 +53,7 @@ def bars(
         inks = colors_of(series, colors)
     if horizontal is None:
         horizontal = max(map(text_width, places)) > (WIDTH - 0.8) / len(places) - 0.1
-    thick = min(0.8 / len(table), 0.2 * len(places))  # few bars are no blocks
+    thick = min((0.65 if horizontal and len(table) == 2 else 0.8) / len(table), 0.2 * len(places))  # few are no blocks
     height = max(1.2, 0.34 * len(places) * max(1, 0.75 * len(table)) + 0.7) if horizontal else HEIGHT
     fig, ax = new_figure(WIDTH, height)
     ends, texts, said = [0.0], [], {}

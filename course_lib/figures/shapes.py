@@ -186,8 +186,8 @@ def _behind(part: Box) -> int:
 
 
 def _beside(part: Box) -> str:
-    """What stands to the left of the box: the rows, their number below their name."""
-    return _label(part.rows, "\n") if len(part.axes) > 1 else ""
+    """What stands to the left of the box: the rows, their number below their name, or beside a short one."""
+    return _label(part.rows, "\n" if len(part.rows[0]) > 2 else " ") if len(part.axes) > 1 else ""
 
 
 def _over(part: Box) -> list[str]:
@@ -201,7 +201,7 @@ def _widest(lines: Iterable[str]) -> float:
 
 def _measure(part: Box | str, scale: _Scale) -> _Size:
     if isinstance(part, str):
-        return _Size(text_width(part) + (0.25 if part in WORDS else 0.35), 0.25, 0.25)
+        return _Size(text_width(part) + 0.32, 0.25, 0.25)
     body = scale(part.columns[1]) + BEHIND * _behind(part)
     under = _label(part.columns, scale.between).split("\n")
     width = _widest(_beside(part).split("\n")) + 2 * PAD + max(body, _widest([*_over(part), *under]))
