@@ -48,8 +48,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=order)
 
 
-def pytest_runtest_setup() -> None:
+def pytest_runtest_setup(item: pytest.Item) -> None:
     shapes.begin()
+    if item.path.name.startswith("test_exercise"):  # a check reads and writes what was passed: all of it takes long
+        Path(HOME, "progress.json").unlink(missing_ok=True)
 
 
 def pytest_unconfigure() -> None:

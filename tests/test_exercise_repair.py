@@ -683,10 +683,11 @@ def test_the_same_answer_gets_the_same_message_on_a_busy_machine(toy, notebook, 
             rows = x.view(1, -1).sum() * x
             return rows.log() / t.exp(dim=3)
     """)
-    idle = str(check_exercise(toy("tempered"), answer))
+    some = Budget(work=900)
+    idle = str(check_exercise(toy("tempered"), answer, budget=some))
     monkeypatch.setattr(clock, "monotonic", lambda: 10 * time.monotonic())
     monkeypatch.setattr(clock, "process_time", lambda: 10 * time.process_time())
-    assert str(check_exercise(toy("tempered"), answer)) == idle
+    assert str(check_exercise(toy("tempered"), answer, budget=some)) == idle
     located = check_exercise(toy("shares"), notebook(SHARES))
     monkeypatch.undo()
     assert str(located) == str(check_exercise(toy("shares"), notebook(SHARES)))
@@ -721,7 +722,7 @@ def test_what_was_checked_before_makes_no_difference(notebook):
 
     def told(answer):
         notebook(answer.given or "def nothing():\n    pass")
-        return str(check_exercise(without_mistakes(answer.exercise), notebook(answer.code)))
+        return str(check_exercise(without_mistakes(answer.exercise), notebook(answer.code), budget=Budget(work=900)))
 
     there = [told(answer) for answer in asked]
     assert [told(answer) for answer in reversed(asked)] == there[::-1]
@@ -760,9 +761,9 @@ def test_a_random_change_of_a_reference_is_located(subject, notebook):
             if result.attempted and not result.passed and "means nothing here" not in result.message:
                 located.append(bool(set(result.lines) & changed_lines(source, changed)))
                 refused += 1
-            if refused == 3:
+            if refused == 2:
                 break
-    assert len(located) >= 3 * len(functions)
+    assert len(located) >= 2 * len(functions)
     assert sum(located) >= 0.9 * len(located)
 
 

@@ -169,7 +169,8 @@ class Trial:
         if key in _ANSWERS:
             return _ANSWERS[key]
         limit = Limit(TIME_LIMIT, rounds)
-        outcome = run(self.exercise, mistake.implementation, self.cases[number], limit)
+        own = mistake.implementation is self.obj  # a test asks what is said of a mistake
+        outcome = self.outcomes[number] if own else run(self.exercise, key[2], self.cases[number], limit)
         if not outcome.out_of_time or limit.went_round > limit.rounds:  # seconds depend on the machine
             _ANSWERS[key] = outcome
         return outcome

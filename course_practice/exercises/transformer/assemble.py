@@ -12,6 +12,11 @@ from course_practice.exercises.inputs import seeded
 from course_practice.own.modules import same_parts
 
 SIZES = {"vocab_size": 13, "d_model": 8, "n_heads": 2, "d_ff": 12, "n_layers": 2}
+with torch.device("meta"):
+    LAYERS = [kind(*(SIZES[name] for name in ("d_model", "n_heads", "d_ff"))) for kind in (EncoderLayer, DecoderLayer)]
+_DRAW = {"generator": torch.Generator().manual_seed(0), "dtype": torch.float64}
+NUMBERS = [torch.randn(p.shape, **_DRAW) * 0.5 for one in LAYERS for p in [*one.parameters()] * SIZES["n_layers"]]
+WORDS = torch.randn(SIZES["vocab_size"], SIZES["d_model"], **_DRAW)
 
 
 class Assembled(nn.Module):
@@ -55,33 +60,23 @@ class WithoutAnOutputLayer(nn.Module):
 
 def _layers(model):
     """The layers of both stacks in order, whatever holds them; None where they have other parts than the library's."""
-    sizes = [SIZES[name] for name in ("d_model", "n_heads", "d_ff")]
-    layers = (EncoderLayer(*sizes), DecoderLayer(*sizes))
-    up, down = ([part for part in model.modules() if same_parts(part, layer)] for layer in layers)
+    parts = [part for part in model.modules() if len(part._modules) > 1]  # as each layer, and hardly any part of one
+    up, down = ([part for part in parts if same_parts(part, layer)] for layer in LAYERS)
     return (up, down) if len(up) == len(down) == SIZES["n_layers"] else None
 
 
 @torch.no_grad()
 def _fill(model):
     """The same numbers for every machine with one table of words and the library's layers; False for any other."""
-    layers, table = _layers(model), (SIZES["vocab_size"], SIZES["d_model"])
-    tables = [parameter for parameter in model.parameters() if parameter.shape == table]
-    known = {id(p) for stack in layers or () for layer in stack for p in layer.parameters()}
-    if layers is None or not tables or any(id(p) not in known and p.shape != table for p in model.parameters()):
+    layers, tables = _layers(model), [parameter for parameter in model.parameters() if parameter.shape == WORDS.shape]
+    inside = [parameter for stack in layers or () for layer in stack for parameter in layer.parameters()]
+    known = {*map(id, inside), *map(id, tables)}
+    if layers is None or not tables or any(id(parameter) not in known for parameter in model.parameters()):
         return False
-    generator = torch.Generator().manual_seed(0)
-
-    def fill(parameter):
-        numbers = torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-        parameter.copy_(numbers * 0.5 + (parameter.dim() == 1 and bool((parameter == 1).all())))
-
-    for stack in layers:
-        for layer in stack:
-            for parameter in layer.parameters():
-                fill(parameter)
-    words = torch.randn(table, generator=generator, dtype=torch.float64)
+    for parameter, numbers in zip(inside, NUMBERS, strict=True):
+        parameter.copy_(numbers + (parameter.dim() == 1 and bool((parameter == 1).all())))
     for parameter in tables:
-        parameter.copy_(words)
+        parameter.copy_(WORDS)
     return True
 
 
