@@ -1,10 +1,9 @@
 """Each line of the page *Use your model elsewhere* runs, and prints what stands below it."""
 
-import os
 import re
 import shlex
-import subprocess
-import sys
+
+import forked
 
 from course_lib.__main__ import main as entry
 from course_lib.stored import model
@@ -13,16 +12,11 @@ from tools.environment import ROOT
 
 PAGE = (ROOT / "book" / "elsewhere.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, re.DOTALL)
-ALONE = "import sys; sys.modules['course_lib'] = None\n"  # a machine without the course
-
-
-def run(code: str, folder) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)},
-        text=True, capture_output=True, encoding="utf-8",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+# A machine without the course.
+ALONE = """
+import sys
+sys.modules |= {name: None for name in [*sys.modules, "course_lib"] if name.startswith("course_")}
+"""
 
 
 def test_the_code_of_the_page_runs_and_prints_what_stands_below_it(tmp_path, monkeypatch):
@@ -45,5 +39,4 @@ def test_the_code_of_the_page_runs_and_prints_what_stands_below_it(tmp_path, mon
     assert {kind for kind, _ in BLOCKS} == {"python", "text", "bash"}
     *first, last = [block for kind, block in BLOCKS if kind == "python"]
     *shown, end = [block for kind, block in BLOCKS if kind == "text"]
-    assert run("".join(first), tmp_path) == "".join(shown)
-    assert run(ALONE + last, tmp_path) == end
+    assert forked.printed(tmp_path, "".join(first), ALONE + last) == ["".join(shown), end]

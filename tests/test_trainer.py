@@ -2,7 +2,6 @@
 
 import inspect
 import itertools
-import multiprocessing
 import random
 import signal
 import subprocess
@@ -11,6 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import forked
 import pytest
 import torch
 from torch import nn
@@ -128,12 +128,10 @@ def test_killed_by_the_system_ten_times_and_continued_ends_the_same(tmp_path):
     steps = 400
     whole = make_trainer(steps=steps, checkpoint_every=1)
     whole.run()
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["course_lib.training.trainer"])  # PyTorch is loaded once
     rng = random.Random(1)
     reached = []
     for number in range(10):
-        process = context.Process(target=train_in, args=(tmp_path, steps))
+        process = forked.context().Process(target=train_in, args=(tmp_path, steps))
         process.start()
         while number % 2 and newest_step(tmp_path) <= max(reached) and process.is_alive():
             time.sleep(0.001)  # every second one gets further before it is killed

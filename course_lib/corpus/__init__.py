@@ -145,9 +145,9 @@ def spell(tree: Clause | Because | Coordination, kind: str, random: Random) -> S
         orders = zip(GARDEN_PATH_PROBABILITIES, GARDEN_PATH_ORDERS, strict=True)
         spelled = [(probability, spell_en(tree, order)) for probability, order in orders]
         en = random.choices([words for _, words in spelled], GARDEN_PATH_PROBABILITIES)[0]
-    readings = tuple((p, tuple(text for text, _ in words)) for p, words in spelled) if len(spelled) > 1 else ()
-    src, tgt = (tuple(text for text, _ in words) for words in (ko, en))
-    return Sentence(src, tgt, align(ko, en), tags_of(tree, kind, ko, en), readings)
+    readings = tuple((p, tuple([text for text, _ in words])) for p, words in spelled) if len(spelled) > 1 else ()
+    src, tgt = (tuple([text for text, _ in words]) for words in (ko, en))
+    return Sentence(src, tgt, links := align(ko, en), tags_of(tree, kind, tgt, links), readings)
 
 
 def spell_en_otherwise(tree: Clause) -> list:

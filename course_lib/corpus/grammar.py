@@ -206,4 +206,4 @@ def align(ko: list[Word], en: list[Word]) -> tuple[tuple[int, int], ...]:
     for i, (_, node) in enumerate(ko):
         if node is not None:
             places.setdefault(node, []).append(i)
-    return tuple(sorted((i, j) for j, (_, node) in enumerate(en) if node is not None for i in places.get(node, ())))
+    return tuple(sorted([(i, j) for j, (_, node) in enumerate(en) if node in places for i in places[node]]))

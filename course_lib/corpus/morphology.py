@@ -4,6 +4,8 @@ A Hangul syllable is one code point, built as 0xAC00 + (lead × 21 + vowel) × 2
 on the last syllable, so all of Korean below is arithmetic on these three numbers.
 """
 
+from functools import cache
+
 FINALS = " ㄱㄲㄳㄴㄵㄶㄷㄹㄺㄻㄼㄽㄾㄿㅀㅁㅂㅄㅅㅆㅇㅈㅊㅋㅌㅍㅎ"
 VOWELS = "ㅏㅐㅑㅒㅓㅔㅕㅖㅗㅘㅙㅚㅛㅜㅝㅞㅟㅠㅡㅢㅣ"
 
@@ -40,6 +42,7 @@ def join_syllable(lead: int, vowel: str, final: str = " ") -> str:
     return chr(0xAC00 + (lead * 21 + VOWELS.index(vowel)) * 28 + FINALS.index(final))
 
 
+@cache
 def with_particle(word: str, particle: str) -> str:
     """Attach the form of the particle that fits the last syllable: 로, unlike the others, also follows ㄹ.
 
@@ -116,6 +119,7 @@ ENDINGS = {
 }
 
 
+@cache
 def conjugate(stem: str, ending: str, past: bool) -> str:
     """The verb's form for one of `ENDINGS`.
 

@@ -84,11 +84,9 @@ class Sampler:
             clauses = [self.clause(past, held_out_pair, max_adjuncts=1)]
             clauses += [self.clause(past, max_adjuncts=1) for _ in range(1 + (kind == "three clauses"))]
             return Coordination(clauses)
-        if kind == "three adjuncts":
-            return self.clause(past, max_adjuncts=3)
         if kind == "ambiguous":
             return self.ambiguous(past)
-        return self.clause(past, held_out_pair)
+        return self.clause(past, held_out_pair, max_adjuncts=3 if kind == "three adjuncts" else 2)
 
     def quote(self, quoted: Clause) -> Clause:
         verb = self.unused(SPEECH_VERBS)
@@ -225,7 +223,7 @@ class Sampler:
             kinds.append("instrument")
         if not timeless and verb.stem not in lexicon.TIMELESS:
             kinds.append("time")
-        number = self.random.choices([0, 1, 2], [4, 4, 2])[0]
+        number = self.random.choices((0, 1, 2), cum_weights=(4, 8, 10))[0]
         chosen = self.random.sample(kinds, min(number, most, len(kinds))) if most < 3 else list(THREE)
         if verb.places[0].particle == "to" and "place" not in chosen:
             chosen.append("place")
