@@ -12,6 +12,7 @@ EXERCISE = Exercise(
         case(10, [13, 9, 12], about="three references"),
         case(10, [12, 8], about="a tie, the longer one first"),
         case(10, [8, 12], about="a tie, the shorter one first"),
+        case(11, [6, 16], about="a tie, five apart"),
         case(4, [1, 6, 9], about="a short hypothesis"),
         case(9, [7], about="one reference"),
         case(5, [9, 5, 4], about="an equal length"),

@@ -60,6 +60,7 @@ PARTS = {
     "one part": TEN_TIMES,
     "two parts": {**TEN_TIMES, "workshop.machine.more": lambda x: x - 1},
     "an error in the block": TEN_TIMES,
+    "an interrupt in the block": TEN_TIMES,
     "a machine that has another part already": TEN_TIMES,
     "no parts": {},
 }
@@ -85,12 +86,14 @@ def _run(obj, given):
         try:
             with manager:
                 found.append(f"in the block {now()}, and as defined {machine.defined.double(5)}")
-                if "error" in about:
-                    raise KeyError("from the block")
-            if "error" in about:
+                if error := {"error": KeyError, "interrupt": KeyboardInterrupt}.get(about.split()[1]):
+                    raise error("from the block")
+            if error is KeyError:
                 found.append("the error is lost")
         except KeyError:
             found.append("the error comes through")
+        except KeyboardInterrupt:
+            pass
         except UnboundLocalError:
             found.append("a name that was never given a value")
         return ", ".join([*found, f"behind it {now()}"])
