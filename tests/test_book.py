@@ -467,8 +467,8 @@ def test_no_line_begins_with_a_comma(unfolded):
     assert unfolded.evaluate(BEGINS_A_LINE) == []
 
 
-def test_terms_say_what_they_mean_by_keyboard_pointer_and_touch(book, visit):
-    page = visit(reduced_motion="reduce").open(book / "chapters" / "02_attention.html")
+@each(["chapters/02_attention"])
+def test_terms_say_what_they_mean_by_keyboard_pointer_and_touch(book, visit, page):
     term, means = page.locator("a.course-term:visible").first, page.locator("#course-means")
     before = term.bounding_box()
     term.hover()
@@ -759,12 +759,25 @@ def test_the_first_page_says_its_title_once(book, visit):
     assert visit().open(book / "book/index.html").title() == "The Transformer, step by step"
 
 
-def test_buttons_of_the_header_show_where_the_keyboard_is(book, visit):
-    page = visit(viewport={"width": 390, "height": 844}).open(book / f"{CHAPTERS[0]}.html")
+@pytest.fixture(scope="session")
+def window(request, browser, book):
+    """The first chapter in a window of this width."""
+    seen = Visit(browser, viewport={"width": request.param, "height": 844})
+    yield seen.open(book / f"{CHAPTERS[0]}.html")
+    seen.context.close()
+
+
+def wide(*widths: int):
+    marked = [pytest.param(width, marks=pytest.mark.xdist_group("windows")) for width in widths]
+    return pytest.mark.parametrize("window", marked, indirect=True)
+
+
+@wide(390)
+def test_buttons_of_the_header_show_where_the_keyboard_is(window):
     seen = {}
     for _ in range(12):
-        page.keyboard.press("Tab")
-        inside = page.evaluate(
+        window.keyboard.press("Tab")
+        inside = window.evaluate(
             "() => { const at = document.activeElement, style = getComputedStyle(at);"
             " return at.closest('.bd-header-article')"
             " && [at.className, style.outlineStyle, parseFloat(style.outlineWidth)]; }"
@@ -775,13 +788,19 @@ def test_buttons_of_the_header_show_where_the_keyboard_is(book, visit):
     assert all(style == "solid" and width >= 3 for style, width in seen.values()), seen
 
 
-@pytest.mark.parametrize(
-    ("width", "button"),
-    [(1440, "primary-toggle"), *((390, name) for name in ("primary-toggle", "secondary-toggle", "search-button"))]
-    + [(width, "theme-switch-button") for width in (1440, 390)],
-)
-def test_a_button_keeps_the_focus_or_gets_it_back(book, visit, width, button):
-    page = visit(viewport={"width": width, "height": 844}).open(book / f"{CHAPTERS[0]}.html")
+@wide(390)
+@pytest.mark.parametrize("button", ["primary-toggle", "secondary-toggle", "search-button", "theme-switch-button"])
+def test_a_button_keeps_the_focus_or_gets_it_back_on_a_phone(window, button):
+    press(window, button)
+
+
+@wide(1440)
+@pytest.mark.parametrize("button", ["primary-toggle", "theme-switch-button"])
+def test_a_button_keeps_the_focus_or_gets_it_back(window, button):
+    press(window, button)
+
+
+def press(page, button: str) -> None:
     before = page.evaluate("[document.documentElement.dataset.mode, document.querySelector('dialog[open]')]")
     page.locator(f".{button}:visible").first.focus()
     page.keyboard.press("Enter")
@@ -791,12 +810,13 @@ def test_a_button_keeps_the_focus_or_gets_it_back(book, visit, width, button):
         page.keyboard.press("Escape")
         page.wait_for_function("!document.querySelector('dialog[open]')")
     else:
-        assert width == 1440 or page.evaluate("document.documentElement.dataset.mode") != before[0]
+        assert button == "primary-toggle" or page.evaluate("document.documentElement.dataset.mode") != before[0]
     page.wait_for_function(has)
 
 
-def test_the_drawer_closes_after_a_choice(book, visit):
-    page = visit(viewport={"width": 390, "height": 844}).open(book / f"{CHAPTERS[0]}.html")
+@wide(390)
+def test_the_drawer_closes_after_a_choice(window):
+    page = window
     page.locator("button.secondary-toggle").click()
     link = page.locator("dialog[open] a[href^='#']:visible").nth(2)
     target = link.get_attribute("href")
@@ -828,12 +848,9 @@ def test_paper_shows_what_a_page_folds_but_no_solutions(book, visit):
     assert page.locator("details.course-fold-output[open]").count() == 0
 
 
-@pytest.mark.parametrize(
-    "name", ["book/index", "chapters/15_beam_search", "chapters/17_translation", "chapters/18_attention_view"]
-)
-def test_the_translator_is_there_and_loads_its_weights_when_it_is_asked_for(book, visit, name):
-    seen = visit(reduced_motion="reduce")
-    page = seen.open(book / f"{name}.html")
+@each(["book/index", "chapters/15_beam_search", "chapters/17_translation", "chapters/18_attention_view"])
+def test_the_translator_is_there_and_loads_its_weights_when_it_is_asked_for(opened, page):
+    seen = opened[1]
     card = page.locator(".course-translator")
     assert not [path.name for path in seen.files if path.parent.name == "translator"]
     card.get_by_role("button").click()
@@ -845,18 +862,13 @@ def test_the_translator_is_there_and_loads_its_weights_when_it_is_asked_for(book
     assert (seen.outside, seen.errors) == ([], [])
 
 
-def test_search_works_without_a_server(book, visit):
+def test_search_works_without_a_server_and_finds_first_what_has_the_name(book, visit):
     seen = visit()
     page = seen.open(book / "search.html", "?q=mask")
     page.wait_for_selector("#search-results li a", timeout=10_000)
     targets = page.locator("#search-results li a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
     assert any("chapters/" in target for target in targets)
     assert seen.outside == []
-
-
-def test_search_finds_first_what_has_the_name(book, visit):
-    page = visit().open(book / "search.html", "?q=mask")
-    page.wait_for_selector("#search-results li a", timeout=10_000)
     first = "name => { const found = Search._performSearch(...Search._parseQuery(name)).at(-1);"
     first += " return found ? [found[0] + found[2], found[1]] : []; }"
     parts = yaml.safe_load((ROOT / "book" / "chapters.yml").read_text("utf-8"))
