@@ -31,9 +31,8 @@ CHAPTERS = [name for name in documents() if name.startswith("chapters/")]
 
 
 def each(names):
-    """Tests of one page share its window, and so they go to one process: opening it takes seconds."""
-    marked = [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in names]
-    return pytest.mark.parametrize("opened", marked, indirect=True)
+    """Tests of one page follow each other and share its window: opening it takes seconds."""
+    return pytest.mark.parametrize("opened", names, indirect=True)
 
 
 each_page, each_chapter = each(documents()), each(CHAPTERS)
@@ -148,7 +147,6 @@ def turn(page, scheme: str) -> None:
 GATES = [pages.outside_resources, pages.dead_links, pages.figures_without_words, pages.titles, pages.too_heavy]
 
 
-@pytest.mark.xdist_group("gates")  # reading all pages takes seconds
 @pytest.mark.parametrize("gate", GATES, ids=lambda gate: gate.__name__)
 def test_gate(book, gate):
     assert gate(book) == []
@@ -532,15 +530,21 @@ def test_attention_views_move_by_keyboard(unfolded):
             assert menu.evaluate("m => m.selectedIndex") != before
 
 
-# Drawings of which a part can neither be seen nor be scrolled to: what would show it cuts it off at its left or right.
+# Drawings that stick out of the box that would scroll or cut what is wider than it.
 STICKS_OUT = """() => [...document.querySelectorAll('.course-captioned svg[role=img]')].filter(drawing => {
     if (!drawing.checkVisibility()) return false;
     let around = drawing.parentElement;
     while (around.parentElement && getComputedStyle(around).overflowX === 'visible') around = around.parentElement;
     const its = drawing.getBoundingClientRect(), box = around.getBoundingClientRect();
-    const left = box.left + around.clientLeft - around.scrollLeft;
-    return its.left < left - 0.5 || its.right > left + around.scrollWidth + 0.5;
+    return its.left < box.left - 0.5 || its.right > box.right + 0.5;
 }).map(drawing => drawing.getAttribute('aria-label'))"""
+
+
+def test_a_drawing_that_sticks_out_is_found(visit, tmp_path):
+    drawn = '<svg role="img" aria-label="{0}" style="margin-inline: {0}; width: calc(100% - 2 * {0})"></svg>'
+    rows = "".join(f'<div style="overflow: auto"><p>{drawn.format(margin)}</p></div>' for margin in ("0px", "-10px"))
+    (tmp_path / "page.html").write_text(f'<div class="course-captioned">{rows}</div>', encoding="utf-8")
+    assert visit().open(tmp_path / "page.html").evaluate(STICKS_OUT) == ["-10px"]
 
 
 @each_page
@@ -613,7 +617,7 @@ def uncover(question):
         summary.press("Enter")
 
 
-# What an option says before and after it is chosen. A question of each kind is answered by keyboard, and the last by
+# What an option says before and after it is chosen. A question of each kind is answered by keyboard, and another by
 # mouse; the others' options are chosen in one go, without the time that drawing takes: one script answers them all.
 KIND = """question => [
     question.querySelector('input').type, 'guess' in question.dataset, 'many' in question.dataset,
@@ -665,8 +669,8 @@ def test_quizzes_answer_by_keyboard_and_by_mouse(page):
     questions = page.locator("[data-course-quiz] fieldset")
     kinds = questions.evaluate_all(f"all => all.map({KIND})")
     assert len(kinds) >= 6
-    by_hand = {kinds.index(kind): by_keyboard for kind in kinds} | {len(kinds) - 1: by_mouse}
-    assert kinds[-1] in kinds[:-1], "one is answered by mouse, and one by keyboard"
+    by_hand = {kinds.index(kind): by_keyboard for kind in kinds}
+    by_hand[max(number for number in range(len(kinds)) if number not in by_hand)] = by_mouse
     answers = {number: answer(page, questions.nth(number)) for number, answer in by_hand.items()}
     choose = f"(all, by_hand) => all.map((one, n) => by_hand.includes(n) ? [] : ({CHOOSE})(one, 0))"
     answers = dict(enumerate(questions.evaluate_all(choose, list(by_hand)))) | answers
@@ -767,9 +771,8 @@ def window(request, browser, book):
     seen.context.close()
 
 
-def wide(*widths: int):
-    marked = [pytest.param(width, marks=pytest.mark.xdist_group("windows")) for width in widths]
-    return pytest.mark.parametrize("window", marked, indirect=True)
+def wide(width: int):
+    return pytest.mark.parametrize("window", [width], indirect=True)
 
 
 @wide(390)

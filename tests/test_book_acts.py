@@ -17,7 +17,6 @@ from tools.cells import from_text
 from tools.environment import ROOT
 from tools.form import text_of
 
-pytestmark = pytest.mark.xdist_group("extensions")
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 page_captions = import_module("page_captions")
 

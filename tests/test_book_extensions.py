@@ -29,7 +29,6 @@ from tools.environment import ROOT, chapters
 from tools.form import text_of
 
 BOOK = ROOT / "book"
-pytestmark = pytest.mark.xdist_group("extensions")  # what builds pages is brought in once
 sys.path.insert(0, str(BOOK / "_ext"))
 
 formulas, page_data, page_figure, page_map = map(import_module, ("formulas", "page_data", "page_figure", "page_map"))

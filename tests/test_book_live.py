@@ -13,7 +13,6 @@ from browser import launch
 
 from tools.environment import ROOT, environment
 
-pytestmark = pytest.mark.xdist_group("live")  # one server
 SERVE = """
 import sys
 from pathlib import Path

@@ -20,7 +20,6 @@ from course_lib.stored import model
 from course_lib.tokens import EOS, PAD
 from tools.environment import ROOT
 
-pytestmark = pytest.mark.xdist_group("translator")  # its tests share a model, a corpus, and an open card
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 page_translator = import_module("page_translator")
 
