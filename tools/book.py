@@ -13,7 +13,17 @@ from tools.bundle import bundle
 from tools.environment import ROOT, environment
 from tools.form import ANSI
 
-START = f"import sys; sys.modules['{NO_GRAMMAR}'] = None; from jupyter_book.cli.main import main; main()"
+# What Sphinx would work out anew for each page: the stem of a word, and what a pattern of file names means.
+START = f"""
+import functools, sys
+sys.modules["{NO_GRAMMAR}"] = None
+from jupyter_book.cli.main import main
+from sphinx.search.en import SearchEnglish
+from sphinx.util import matching
+SearchEnglish.stem = functools.cache(SearchEnglish.stem)
+matching._translate_pattern = functools.cache(matching._translate_pattern)
+main()
+"""
 
 
 def build(source: Path = ROOT, output: Path = ROOT) -> tuple[Path, str]:

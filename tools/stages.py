@@ -129,7 +129,7 @@ class Stages:
 
     def browser(self) -> Outcome:
         self.environment.setdefault("BOOK_IS_BUILT", "1")
-        return self.pytest("--dist=loadgroup", *self.files["browser"])
+        return self.pytest(*HALVES, *self.files["browser"])
 
     def commands(self, *commands: list[str]) -> Outcome:
         codes = [self.run(*command) for command in commands]

@@ -39,9 +39,13 @@ SCRIPT_OUTSIDE = re.compile(
 INSTEAD = "keep a copy in the book, or do without"
 
 
+# A word of code with its color. Half of a page's elements are such, and none of them loads or leads anywhere.
+COLORED = re.compile(r'<span class="[a-z0-9]{1,3}">([^<]*)</span>')
+
+
 @lru_cache(maxsize=64)
 def soup(path: Path) -> BeautifulSoup:
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "lxml")
+    return BeautifulSoup(COLORED.sub(r"\1", path.read_text(encoding="utf-8")), "lxml")
 
 
 @lru_cache(maxsize=64)
