@@ -15,6 +15,7 @@ from tools.notebooks import run
 
 CELLS = """%% code imports
 import random
+import sys
 from IPython.display import HTML
 
 %% code printed
@@ -30,6 +31,9 @@ sum(range(4))
 %% code drawing
 picture = f"<img alt='A dot' width=\\"{random.randrange(9)}\\" src=\\"data:image/png;base64,AAAA\\">"
 HTML(f"<p>Drawn.</p><svg role='img' aria-label='A dot'>{random.random()}</svg>{picture}")
+
+%% code fresh
+[name for name in sys.modules if name.startswith(("course", "tools"))], sys.path, __name__
 """
 # 6, as the cell `value` has it, by a clock that goes right.
 CLOCK = (
@@ -69,7 +73,7 @@ def failures(tmp_path_factory):
     subprocess.run(command, cwd=ROOT, env=environment(folder), stdout=subprocess.DEVNULL)
     found = {name: [] for name in CASES}
     cells = list(ElementTree.parse(folder / "report.xml").iter("testcase"))
-    assert len(cells) == 5 * len(CASES)
+    assert len(cells) == 6 * len(CASES)
     for cell in cells:
         if cell.find("failure") is not None:
             found[re.search(r"(\w+)\.ipynb$", cell.get("classname")).group(1)].append(cell.get("name"))

@@ -2,15 +2,19 @@
 
 Notebooks are stored without execution counters, which would change on every run. nbval takes a cell without a
 counter for one that never ran, and does not compare it; so every cell gets one here, after reading. And the kernels'
-clocks go wrong, so that what is compared cannot depend on them (tools/false_clock.py).
+clocks go wrong, so that what is compared cannot depend on them (tools/false_clock.py). On Linux, kernels are forked
+(tools/forked_kernel.py).
 """
 
 import os
 import re
+import sys
 from pathlib import Path
 
+from jupyter_client.provisioning import local_provisioner
 from nbval.plugin import get_sanitize_patterns
 
+from tools import forked_kernel
 from tools.environment import ROOT
 
 SANITIZED = ROOT / "tools" / "sanitize.cfg"
@@ -23,6 +27,9 @@ ARGUMENTS = (
 
 def pytest_configure() -> None:
     os.environ["PYTHONSTARTUP"] = str(Path(__file__).with_name("false_clock.py"))
+    if sys.platform == "linux":
+        os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")  # as ipykernel, but earlier
+        local_provisioner.launch_kernel = forked_kernel.launch
 
 
 def pytest_collection_modifyitems(items: list) -> None:
