@@ -943,10 +943,12 @@ class Prickly:
         return 2 * x
 
     def __getattr__(self, name):
-        raise RuntimeError(name)
+        raise self.error(name)
 
 
-def test_prickly_object_is_judged_by_what_it_does():
+@pytest.mark.parametrize("error", [RuntimeError, SystemExit])
+def test_prickly_object_is_judged_by_what_it_does(error, monkeypatch):
+    monkeypatch.setattr(Prickly, "error", error, raising=False)
     assert judge(Prickly()).passed
 
 

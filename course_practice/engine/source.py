@@ -29,7 +29,7 @@ def first_line(obj: Any) -> int | None:
 def _lines_of(obj: Any) -> tuple[list[str], int | None]:
     try:
         return inspect.getsourcelines(inspect.unwrap(obj))
-    except Exception:  # an object of the learner's may raise anything when it is asked for its attributes
+    except (Exception, SystemExit):  # an object of the learner's may raise anything when it is asked for its attributes
         return _lines_of_class(obj) if isinstance(obj, type) else ([], None)
 
 
