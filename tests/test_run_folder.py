@@ -57,6 +57,9 @@ def test_another_training_does_not_go_on_here(tmp_path):
     with pytest.raises(ValueError, match=words):
         prepare(tmp_path, OPTIONS | {"d_model": 16})
     assert recorded_options(tmp_path)["merges"] == 50
+    (tmp_path / "options.json").unlink()  # other data could have a vocabulary of the same size
+    with pytest.raises(ValueError, match=r"expected options\.json beside the training in .*, got none"):
+        prepare(tmp_path, OPTIONS)
 
 
 def test_a_file_of_pairs_is_found_from_elsewhere(tmp_path, monkeypatch):

@@ -440,6 +440,7 @@ def test_exercises_of_touched_subjects_are_picked_by_their_names(tmp_path, monke
     assert capsys.readouterr().out == f"{said}bleu, masks\n{said}none\n"
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 def test_changes_are_those_since_the_branch_was_made(tmp_path, monkeypatch):
     monkeypatch.setattr(stages, "ROOT", tmp_path)
 
@@ -461,6 +462,8 @@ def test_changes_are_those_since_the_branch_was_made(tmp_path, monkeypatch):
     git("checkout", "-q", "mine")
     (tmp_path / "old").write_text("not committed", encoding="utf-8")
     assert stages.changed("main") == ["mine", "old"]
+    with pytest.raises(SystemExit, match="expected a commit that git knows, got 'nonsense'"):
+        stages.changed("nonsense")
 
 
 @pytest.mark.parametrize("code", [0, 1])

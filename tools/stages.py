@@ -67,7 +67,10 @@ def touched(paths: list[str]) -> set[str]:
 def changed(since: str) -> list[str]:
     """The files that differ from what they were where this branch left the one of a commit."""
     command = ["git", "diff", "--name-only", "--merge-base", since]
-    return subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, check=True).stdout.splitlines()
+    try:
+        return subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, check=True).stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        raise SystemExit(f"expected a commit that git knows, got {since!r}: leave it out to test all") from None
 
 
 def longest_first(notebooks: list[str]) -> list[str]:
@@ -161,6 +164,8 @@ def main() -> int:
     parser.add_argument("--since", default="", help="test only the exercises of subjects that changed since a commit")
     parser.add_argument("notebooks", nargs="*", help="re-run only these notebooks")
     options = parser.parse_args()
+    if options.since:
+        changed(options.since)  # whoever names none that git knows hears of it before the first stage
     outcomes: dict[str, Outcome] = {}
     seconds: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:

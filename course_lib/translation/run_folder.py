@@ -23,7 +23,7 @@ from course_lib.translation.commands.options import MOST_BEAMS, check_writable
 BUILT_IN = ("course", "multi30k")  # corpora with names, also where a file has that name
 KEPT = ("model.pt", "vocabulary.json", "options.json", "checkpoints", "curve.json", "curve.svg", ".lock")
 # These may change from one call to the next; whoever changes another option trains another model.
-FREE = ("steps", "seconds", "threads", "folder", "json", "beam", "length_penalty", "skip_evaluation")
+FREE = ("steps", "seconds", "threads", "folder", "json", "beam", "length_penalty", "skip_evaluation", "data_checksum")
 # What the commands read of the options, and whether it may stand there.
 READ: dict[str, Callable[[Any], bool]] = {
     "data": lambda value: isinstance(value, str),
@@ -52,13 +52,13 @@ def check_options(folder: Path, options: dict[str, Any]) -> None:
     """Refuse a folder in which a training with other options stands. Nothing is written."""
     if not CheckpointFolder(folder / "checkpoints").paths() and not (folder / "model.pt").exists():
         return
+    if not (folder / "options.json").exists():
+        raise ValueError(f"expected options.json beside the training in {folder}, got none: name another folder")
     mine, before = _as_recorded(options), recorded_options(folder)
     check_data(folder, {"data": options.get("data")})
-    before.pop("data_checksum", None)
     changed = [name for name in before if name in mine and name not in FREE and before[name] != mine[name]]
     if changed:
-        flags = {name: f"--{name.replace('_', '-')}" for name in changed}
-        was, now = (" ".join(f"{flag} {values[name]}" for name, flag in flags.items()) for values in (before, mine))
+        was, now = (" ".join(f"--{n.replace('_', '-')} {said[n]}" for n in changed) for said in (before, mine))
         raise ValueError(
             f"expected the options of the training in {folder} ({was}), got {now}: use the same ones, or another folder"
         )
