@@ -21,7 +21,6 @@ EXERCISE = Exercise(
         case(torch.tensor([[0.0, 1.0], [0.5, 0.5]]), 1, about="a row that has nothing else"),
         case(masked_softmax(randn(2, 3, 5, 5, seed=2), causal_mask(5)), 1, about="a causal mask"),
         case(randn(3, 3, seed=3).softmax(dim=-1), 2, about="as many queries as keys"),
-        case(torch.tensor([[1 - 2**-24, 3e-8, 1e-8]]), 0, about="a key with nearly all of the weight"),
         case((3 * randn(2, 4, 3, 7, seed=4)).softmax(dim=-1), 6, about="the last key of seven"),
     ],
     alternatives=(by_a_mask,),
