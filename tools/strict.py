@@ -19,7 +19,7 @@ from tools.environment import ROOT
 
 SANITIZED = ROOT / "tools" / "sanitize.cfg"
 ARGUMENTS = (
-    *("-p", "tools.strict", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=300"),
+    *("-p", "tools.strict", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=600"),
     *(f"--nbval-sanitize-with={SANITIZED.relative_to(ROOT)}", "--dist=loadscope"),  # one kernel a notebook
     "--no-loadscope-reorder",  # which start in the order in which they are named
 )
