@@ -127,8 +127,8 @@ WRITE = """sources => {
 
 
 def test_logits_and_translations_are_those_of_pytorch(page, translator, course, unchecked):
-    """On every tenth sentence of the test: the logits of each step, and what they lead to."""
-    sources = [pair.src_text for pair in course["test"][::10]]
+    """On every sentence of the test: the logits of each step, and what they lead to."""
+    sources = [pair.src_text for pair in course["test"]]
     written, numbers = page.evaluate(WRITE, sources)
     logits = np.frombuffer(b64decode(numbers), np.float32).reshape(sum(map(len, written)), -1)
     ids = translator.vocabulary.encode_batch(sources)

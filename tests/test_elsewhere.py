@@ -17,6 +17,13 @@ ALONE = """
 import sys
 sys.modules |= {name: None for name in [*sys.modules, "course_lib"] if name.startswith("course_")}
 """
+# One after the other, all in one process: what one imports, the next one has.
+EACH = """
+import os, sys
+os.chdir(os.path.dirname(sys.argv[0]))
+for program in sys.argv[1:]:
+    exec(program, {"__name__": "__main__"})
+"""
 
 
 def test_the_code_of_the_page_runs_and_prints_what_stands_below_it(tmp_path, monkeypatch):
@@ -39,4 +46,5 @@ def test_the_code_of_the_page_runs_and_prints_what_stands_below_it(tmp_path, mon
     assert {kind for kind, _ in BLOCKS} == {"python", "text", "bash"}
     *first, last = [block for kind, block in BLOCKS if kind == "python"]
     *shown, end = [block for kind, block in BLOCKS if kind == "text"]
-    assert forked.printed(tmp_path, "".join(first), ALONE + last) == ["".join(shown), end]
+    programs = "".join(first), ALONE + last
+    assert forked.lines_of(EACH, tmp_path / "said", *programs) == "".join([*shown, end]).splitlines()
