@@ -471,6 +471,14 @@ BROKEN = {
 }
 
 
+def test_a_chapter_that_takes_too_long_or_too_much_is_refused():
+    fits = {"seconds": 80, "yardstick": 2.0, "memory_mb": 900}
+    assert chapter.cost("05_masks", fits) == []
+    assert "50 yardsticks, at most 45" in chapter.cost("05_masks", fits | {"seconds": 100})[0]
+    assert chapter.cost("17_translation", fits | {"seconds": 190}) == []  # it may train for longer
+    assert "1400 MB, at most 1024" in chapter.cost("05_masks", fits | {"memory_mb": 1400})[0]
+
+
 def test_a_chapter_may_cite_pages_of_others(tmp_path):
     path = written(tmp_path, swap("Inline `code`", "https://someone.github.io/2019/recipe/"))
     path.write_text(path.read_text("utf-8").replace(URL, ""), "utf-8")

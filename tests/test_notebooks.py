@@ -85,5 +85,10 @@ def test_exercises_stand_in_their_chapters():
     assert exercises.ids_match(chapters(), registry()) == []
 
 
+@pytest.mark.parametrize("name", measured())
+def test_cost(name):
+    assert chapter.cost(name, measured()[name]) == []
+
+
 def test_measured_costs_are_of_chapters_that_exist():
     assert set(measured()) == {path.stem for path in chapters()}, "make notebooks stores the cost of a new chapter"

@@ -22,6 +22,7 @@ PITFALLS = (3, 5)  # at least, at most
 EXERCISES, JOINING_EXERCISES = 4, 1  # at least: in the whole chapter, under its heading "Exercises"
 QUIZ_QUESTIONS, RECAP_LINES = 5, 6  # at least; at most
 WORDS_TO_FIRST_EXERCISE = 1200  # at most
+YARDSTICKS, LONG_TRAINING, MEMORY_MB = 45, {"17_translation": 100}, 1024  # at most: tools/notebooks.py measures them
 COLUMNS = 80  # of code and of printed text: what a page, a phone held sideways and a half screen show uncut
 
 TITLE = "{number} · {name}"
