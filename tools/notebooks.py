@@ -31,8 +31,8 @@ from tools.template import SET_UP_TAG, set_up_cell
 
 CORES = 2
 
-# What the kernel says at the end. Its yardstick is a fixed piece of work of the chapters' kind: in yardsticks, a busy or
-# slow machine finds the same cost as another. (One is near a second where processors have AVX-512.)
+# What the kernel says at the end. Its yardstick is how long a fixed piece of work of the chapters' kind takes: counted
+# in yardsticks, a cost is the same on a slow machine. (One is near a second where processors have AVX-512.)
 PROBE = """
 import os, platform, resource, sys, time
 from importlib.metadata import version

@@ -70,7 +70,7 @@ def _layers(model, n_layers):
 @torch.no_grad()
 def _fill(model, n_layers):
     """The same numbers for every machine with one table of words and the library's layers; False for any other."""
-    layers, tables = _layers(model, n_layers), [parameter for parameter in model.parameters() if parameter.shape == WORDS.shape]
+    layers, tables = _layers(model, n_layers), [p for p in model.parameters() if p.shape == WORDS.shape]
     inside = [[parameter for layer in stack for parameter in layer.parameters()] for stack in layers or ()]
     known = {*map(id, [*chain(*inside), *tables])}
     if layers is None or not tables or any(id(parameter) not in known for parameter in model.parameters()):
