@@ -81,6 +81,10 @@ clean:  ## remove what was built (the book and caches), not the environment
 # and completed when a pin changes. pip writes RECORD last: a package without it was broken off half-way, and pip would
 # take it for installed.
 $(shell test -x $(VENV)/bin/python || rm -f $(READY))
+ifeq ($(origin PYTHON),command line)
+$(shell wanted=$$($(PYTHON) -V) && got=$$($(VENV)/bin/python -V 2>/dev/null) && test "$$wanted" != "$$got" && \
+	echo "$(VENV) has $$got, not $$wanted: remove $(VENV) to have it made again." >&2)
+endif
 $(READY): requirements.txt constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 10) <= v <= (3, 14) else "expected Python 3.10 to 3.14, got %d.%d: run make PYTHON=python3.14 (or another of these)" % v)'
 	@$(VENV)/bin/python -m pip --version >/dev/null 2>&1 || { rm -rf $(VENV); $(PYTHON) -m venv $(VENV); }

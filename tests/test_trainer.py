@@ -284,6 +284,16 @@ def test_time_budget_is_kept(monkeypatch):
     assert (state.step, state.seconds) == (8, 0.5)
 
 
+@pytest.mark.parametrize("pause", [10.0, -10.0])
+def test_a_pause_is_no_training(pause, monkeypatch):
+    """Ctrl-Z, a machine that slept, or a clock that goes back: the other updates still get their time."""
+    clock = (0.0625 * n + pause * (n > 30) for n in itertools.count())  # within the 16th update
+    monkeypatch.setattr("course_lib.training.trainer.time.perf_counter", lambda: next(clock))
+    state = make_trainer(steps=None, seconds=5.0, evaluate_every=10_000).run()
+    assert state.step == (35 if pause > 0 else 81)
+    assert 5 <= state.seconds < 5.1
+
+
 def test_a_clock_that_is_set_right_changes_no_time_budget(monkeypatch):
     jumps, now = itertools.cycle([86_400, -86_400]), time.time
     monkeypatch.setattr(time, "time", lambda: now() + next(jumps))

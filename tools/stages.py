@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from tools import strict
 from tools.cost import measured
-from tools.environment import ROOT, chapters, environment
+from tools.environment import ROOT, chapters, environment, notebook
 
 # Which files of tests/ belong to which stage; all others are unit tests.
 FILES = {
@@ -162,14 +162,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", action="append", help="run only this stage (may be given again)")
     parser.add_argument("--since", default="", help="test only the exercises of subjects that changed since a commit")
-    parser.add_argument("notebooks", nargs="*", help="re-run only these notebooks")
+    parser.add_argument("notebooks", nargs="*", type=notebook, help="re-run only these notebooks")
     options = parser.parse_args()
     if options.since:
         changed(options.since)  # whoever names none that git knows hears of it before the first stage
     outcomes: dict[str, Outcome] = {}
     seconds: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
-        stages = Stages(Path(folder), options.notebooks, options.since).all
+        stages = Stages(Path(folder), [*map(str, options.notebooks)], options.since).all
         unknown = set(options.only or []) - set(stages)
         if unknown:
             parser.error(f"expected stages among {', '.join(stages)}; got {', '.join(sorted(unknown))}")

@@ -131,8 +131,7 @@ class Trainer:
 
     def _update(self, batch: Any) -> None:
         """One step down the gradient of the whole batch, of which this process computes its rows."""
-        begun = time.perf_counter()
-        state, settings = self.state, self.settings
+        begun, state, settings = time.perf_counter(), self.state, self.settings
         self.model.train()
         real = int((batch.tgt_out != PAD).sum())
         ahead = state.step + 1
@@ -155,21 +154,22 @@ class Trainer:
             distributed.all_reduce(flat)
             nn.utils.vector_to_parameters(flat / self.world, gradients)
         norm = nn.utils.get_total_norm(gradients)
-        if not math.isfinite(float(loss.detach()) + float(norm)):
-            raise NotFinite(self._where(float(loss.detach()), rate))
         now = float(loss.detach())
+        if not math.isfinite(now + float(norm)):
+            raise NotFinite(self._where(now, rate))
         self.recent_loss = 0.95 * self.recent_loss + 0.05 * now if math.isfinite(self.recent_loss) else now
         nn.utils.clip_grads_with_norm_(parameters, settings.clip, norm)
         self.whole = False
         self.optimizers.step()
         state.step, state.index, state.tokens = ahead, state.index + 1, state.tokens + real
-        seconds, self.stopped = self._agreed(time.perf_counter() - begun, self.interrupts.seen)
+        most = 50 * state.seconds / ahead if ahead > 10 else math.inf  # what was paused or slept has not trained
+        took = min(max(time.perf_counter() - begun, 0.0), most)
+        seconds, self.stopped = self._agreed(took, self.interrupts.seen)
         state.seconds += seconds
 
     def _share(self, batch: Any) -> tuple[Tensor, Tensor, Tensor]:
         """This process's rows of a batch; where there are fewer rows than processes, a row that counts for nothing."""
-        rows = slice(self.rank, None, self.world)
-        src, tgt_in, tgt_out = (part[rows] for part in (batch.src, batch.tgt_in, batch.tgt_out))
+        src, tgt_in, tgt_out = (part[self.rank :: self.world] for part in (batch.src, batch.tgt_in, batch.tgt_out))
         if len(src):
             return src, tgt_in, tgt_out
         return batch.src[:1], batch.tgt_in[:1], torch.full_like(batch.tgt_out[:1], PAD)

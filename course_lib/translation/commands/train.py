@@ -167,7 +167,7 @@ def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, q
     if not kept:
         raise ValueError(
             f"expected sentences of fewer than {longest} tokens in {options.data}, got none among {len(pairs)} pairs: "
-            "raise --max-tokens, or fill the file"
+            f"{'raise --max-tokens' if pairs else 'fill the file'}"
         )
     judged = [pair for pair in val if max(map(len, pair)) < max(longest, LONGEST)]
     if not quiet and len(kept) < len(pairs):
