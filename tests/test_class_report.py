@@ -277,7 +277,8 @@ def test_what_nobody_would_hand_in_is_left_out(tmp_path):
         inside /= "a"
     inside.mkdir(parents=True)
     (tmp_path / "endless.ipynb").symlink_to("/dev/zero")
-    for name in ("deep", "endless.ipynb"):
+    (tmp_path / "link.ipynb").symlink_to(__file__)
+    for name in ("deep", "endless.ipynb", "link.ipynb"):
         assert "not all of it can be read" in judged("a", tmp_path / name, Limits()).trouble[0]
 
 

@@ -20,7 +20,7 @@ from course_practice.repair.fresh import fresh_cases
 from course_practice.repair.safety import containers, holds_itself, may_put
 
 RIGHT, CHANGES_INPUT, WRONG_SHAPE, WRONG_TYPE, ERROR, LATE = 0.0, 0.05, 1.5, 2.5, 3.0, 4.0
-LATE_RUNS = 25  # what a variant that never ends takes of the budget
+LATE_RUNS, STUCK_RUNS = 25, 250  # what a variant that never ends takes of the budget; one that goes round in no loop
 A_RUN, AN_EXPRESSION, A_CALL = 0.5, 0.0003, 0.0003  # of the budget; about a millisecond is 1
 
 
@@ -139,7 +139,8 @@ class Variants:
         self.rounds_of_last = limit.went_round
         self.went_round = max(self.went_round, limit.went_round)
         more = max(limit.went_round / self.usual_rounds, 1)
-        self.spent += LATE_RUNS if outcome.out_of_time else A_RUN + self.price * more
+        late = LATE_RUNS if limit.went_round > limit.rounds else STUCK_RUNS
+        self.spent += late if outcome.out_of_time else A_RUN + self.price * more
         if self.keeps_inputs and not same_value([*args, *kwargs.values()], [*given.args, *given.kwargs.values()]):
             outcome.changed = ("an input",)
         return outcome

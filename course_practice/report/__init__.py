@@ -96,8 +96,8 @@ def _copy(path: Path, folder: Path) -> None:
         shutil.copytree(path, folder, symlinks=True, ignore=unwanted)
     else:
         folder.mkdir()
-        if unwanted(str(path.resolve().parent), [path.resolve().name]):
-            raise ValueError("expected a file, got none, or a device")
+        if unwanted(str(path.parent.resolve()), [path.name]):
+            raise ValueError("expected a file, got none, a link, or a device")
         shutil.copy(path, folder)
 
 
@@ -143,7 +143,8 @@ def _rows(notebook: Path, cells: list[str], limits: Limits, trouble: list[str]) 
         if any(verdict.get("passed") for verdict in verdicts):
             row.verdict = "solved"
         elif entry["passed"]:
-            again = "judged anew, it does not pass" if lines else "its answer was not found"
+            again = "it could not be judged" if lines else "its answer was not found"
+            again = "judged anew, it does not pass" if any(verdicts) else again
             row.verdict, row.note = "look at it", f"the notebook says passed; {again}"
         elif lines:
             tried = verdicts[-1].get("attempted", "error" in verdicts[-1] or entry["attempts"] > 0)
