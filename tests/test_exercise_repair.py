@@ -715,6 +715,19 @@ def test_the_variables_of_a_helper_are_its_own(body, safe, notebook):
     assert is_safe(ast.parse("def answer(x):\n    return helper(x)").body, {"helper": helper}) == safe
 
 
+def test_a_traceback_before_it_makes_no_check_slow():
+    """IPython's mark the nodes of trees, and Python shares one `*` among all trees: from one of them, all are reached."""
+    tree = ast.parse("width * 2")
+    for node in ast.walk(tree):
+        for child in ast.iter_child_nodes(node):
+            child.parent = node
+    shared = tree.body[0].value.op
+    assert shared is ast.parse("a * b").body[0].value.op
+    assert not holds_itself([tree])
+    check_exercise(registry()["masks.causal"], lambda n: torch.ones(n * n))
+    assert not vars(shared)
+
+
 def test_what_was_checked_before_makes_no_difference(notebook):
     """A name of a cell above is a helper's, or a twin of the library's; and mistakes are run once in a process."""
     asked = [answer for answer in ANSWERS if answer.exercise in ("bpe.merge", "bpe.train") and answer.kind == "Wrong"]

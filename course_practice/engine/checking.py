@@ -16,7 +16,7 @@ from course_practice.engine.inputs import input_of
 from course_practice.engine.model import Exercise
 from course_practice.engine.report import Result
 from course_practice.engine.sandbox import Outcome, is_out_of_memory, memory_limit
-from course_practice.engine.source import same_code, standalone_source, unfinished_line
+from course_practice.engine.source import forget_marks, same_code, standalone_source, unfinished_line
 from course_practice.engine.state import names_read
 from course_practice.engine.trial import TIME_LIMIT, Trial, failed, right_answers
 from course_practice.repair import Budget
@@ -33,6 +33,7 @@ def check_exercise(
             f"expected time_limit in seconds, above 0 and at most {LONGEST:,}, got {time_limit!r}: "
             f"leave it out, and it is {TIME_LIMIT:g}"
         )
+    forget_marks()
     elsewhere = torch.get_default_device().type != "cpu"
     with alarm_ready(), names_read(), _as_usual(), torch.device("cpu") if elsewhere else contextlib.nullcontext():
         result = _not_attempted(exercise, obj) or _judge(exercise, obj, time_limit, budget or Budget())

@@ -59,6 +59,18 @@ def file_of(obj: Any) -> str | None:
     return None
 
 
+# The nodes that all trees of a process share: Python makes one of each operator, and one for a name that is read.
+_EVERY = "x = not +a - -~b + b * c / d // e @ f % g ** h << i >> j | k ^ l & m, n < o <= p == q != r > s >= t, u or v and w"
+_EVERY += "; x is y is not z in a not in b; del x"
+_SHARED = [node for node in ast.walk(ast.parse(_EVERY)) if not node._fields]
+
+
+def forget_marks() -> None:
+    """IPython's tracebacks hang marks on the nodes of a tree. On those that are shared, they would lead out of ours."""
+    for node in _SHARED:
+        vars(node).clear()
+
+
 def tree_of(obj: Any) -> ast.AST | None:
     """The syntax tree of a function's or class's own definition."""
     with contextlib.suppress(SyntaxError, IndexError):

@@ -141,7 +141,7 @@ def containers(trees: list[ast.AST]) -> set[tuple[str, str]]:
     waiting: list[Any] = list(trees)
     while waiting:  # as `ast.walk`, at half the price: it is asked of every variant
         node = waiting.pop()
-        parts = node if node.__class__ is list else vars(node).values()
+        parts = node if node.__class__ is list else map(vars(node).get, node._fields)
         waiting += [part for part in parts if part.__class__ not in _LEAVES]
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _PUTS:
             found |= {(_name(node.func.value), held) for arg in node.args for held in _held(arg)}
