@@ -107,11 +107,9 @@ def _marks(ax: Axes, mark: Mapping[str, float]) -> None:
         ax.axvline(at, color=MASK, linestyle=":", linewidth=1.5, zorder=0)
         left, right = ax.get_xlim()
         middle = (left * right) ** 0.5 if ax.get_xscale() == "log" else (left + right) / 2
-        side = "right" if at > middle else "left"
-        ax.annotate(
-            name, (at, 1), xycoords=("data", "axes fraction"), xytext=(-4 if side == "right" else 4, 0),
-            textcoords="offset points", ha=side, va="bottom",
-        )  # fmt: skip
+        side, shift = ("right", -4) if at > middle else ("left", 4)
+        look = {"textcoords": "offset points", "ha": side, "va": "bottom"}
+        ax.annotate(name, (at, 1), xycoords=("data", "axes fraction"), xytext=(shift, 0), **look)
 
 
 def _names(ax: Axes, ends: Mapping[str, tuple[float, float]], inks: Mapping[str, str]) -> None:
@@ -125,6 +123,8 @@ def _names(ax: Axes, ends: Mapping[str, tuple[float, float]], inks: Mapping[str,
     widest = max(map(text_width, ends))
     if places is None or np.abs(places - wanted).max() > 2 * LINE or widest > 0.3 * WIDTH:
         ax.figure.legend(loc="outside upper center", ncols=max(1, int(WIDTH // (widest + 0.6))))
+        ax.figure.draw_without_rendering()  # the legend makes the axes lower
+        ax.set_ylabel(upright(ax.get_ylabel(), ax.bbox.height / inch))
         return
     leader = {"arrowstyle": "-", "linewidth": 1.5, "shrinkA": 1, "shrinkB": 3, "relpos": (0, 0.5)}
     for name, place, end in zip(order, places, wanted, strict=True):

@@ -48,15 +48,15 @@ def in_numbers(rows: Mapping[str, object], digits: int | None = 2) -> str:
     return "\n".join((f"{name}: " if name else "") + ", ".join(map(said, row)) for name, row in rows.items())
 
 
-def upright(label: str) -> str:
-    """A label beside the axes, on two lines where one is longer than they are high.
+def upright(label: str, high: float = HEIGHT - 0.7) -> str:
+    """A label beside axes, on two lines where one is longer than they are `high` (inches).
 
     >>> print(upright("the share of all queries that fetch their value"))
     the share of all queries
     that fetch their value
     """
     words = label.split()
-    if text_width(label) <= HEIGHT - 0.7 or len(words) < 2:
+    if text_width(label) <= high or len(words) < 2:
         return label
     lines = [(" ".join(words[:cut]), " ".join(words[cut:])) for cut in range(1, len(words))]
     return "\n".join(min(lines, key=lambda pair: max(map(text_width, pair))))

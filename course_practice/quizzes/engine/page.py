@@ -1,6 +1,7 @@
 """How a quiz is shown: as text, and as HTML that folds each reason away until its option is chosen."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -11,6 +12,7 @@ from course_practice.quizzes.engine.model import Option, Question
 
 # JupyterLab leaves the keys to what is inside.
 KEYS = 'data-lm-suppress-shortcuts="true"'
+_INDEX = re.compile(r"<code>.*?</code>|\b([Wbd])([_^])([A-Za-z0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -58,17 +60,27 @@ def _question(number: str, question: Question, covered: bool) -> str:
     kind = f"{' data-many' if question.many else ''}{' data-guess' if question.guess else ''}"
     return (
         f'<fieldset id="quiz-{name}" data-question="{question.id}"{kind}>'
-        f"<legend>{number}{inline_html(question.text)}{several}</legend>{options}</fieldset>"
+        f"<legend>{number}{_html(question.text)}{several}</legend>{options}</fieldset>"
     )
 
 
 def _option(option: Option, guess: bool) -> str:
     right = " data-right" if option.correct else ""
     mark, verdict = ("✓", "Right.") if option.correct else ("✗", "Not quite.")
-    why = f'<p><b><span aria-hidden="true">{mark}</span> {verdict}</b> {inline_html(option.why)}</p>'
+    why = f'<p><b><span aria-hidden="true">{mark}</span> {verdict}</b> {_html(option.why)}</p>'
     if guess:
         why = f"<p>That is your guess. Now look at the output below.</p>{_fold('Compare with what you saw', why)}"
-    return f"<details{right}><summary>{inline_html(option.text)}</summary><div>{why}</div></details>"
+    return f"<details{right}><summary>{_html(option.text)}</summary><div>{why}</div></details>"
+
+
+def _html(text: str) -> str:
+    """Text as HTML, where the index of a symbol is small: `d_k` has it below, `W^Q` above."""
+
+    def small(found: re.Match) -> str:
+        tag = {"_": "sub", "^": "sup"}.get(found[2])
+        return f"{found[1]}<{tag}>{found[3]}</{tag}>" if tag else found[0]
+
+    return _INDEX.sub(small, inline_html(text))
 
 
 def _fold(title: str, html: str) -> str:
