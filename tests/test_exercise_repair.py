@@ -716,7 +716,7 @@ def test_the_variables_of_a_helper_are_its_own(body, safe, notebook):
 
 
 def test_a_traceback_before_it_makes_no_check_slow():
-    """IPython's mark the nodes of trees, and Python shares one `*` among all trees: from one of them, all are reached."""
+    """IPython's mark the nodes of trees, and all trees share one `*`: from each of them, all are reached."""
     tree = ast.parse("width * 2")
     for node in ast.walk(tree):
         for child in ast.iter_child_nodes(node):

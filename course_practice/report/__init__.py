@@ -21,6 +21,7 @@ from course_practice.report.worker import checks_of
 
 LARGEST, MOST = 50 * 2**20, 2**30  # bytes of a notebook, or of a progress file; of all that one student hands in
 DEEPEST = 40  # folders in one another
+NOT_FOUND = "its answer was not found"
 SILENT = 120.0  # seconds for one answer to be judged: `check` itself stops what Python can stop
 UNTRIED = {"attempts": 0, "passed": False, "diagnoses": {}}
 UNREADABLE = (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError, MemoryError)
@@ -143,9 +144,8 @@ def _rows(notebook: Path, cells: list[str], limits: Limits, trouble: list[str]) 
         if any(verdict.get("passed") for verdict in verdicts):
             row.verdict = "solved"
         elif entry["passed"]:
-            again = "it could not be judged" if lines else "its answer was not found"
-            again = "judged anew, it does not pass" if any(verdicts) else again
-            row.verdict, row.note = "look at it", f"the notebook says passed; {again}"
+            again = "judged anew, it does not pass" if any(verdicts) else "it could not be judged"
+            row.verdict, row.note = "look at it", f"the notebook says passed; {again if lines else NOT_FOUND}"
         elif lines:
             tried = verdicts[-1].get("attempted", "error" in verdicts[-1] or entry["attempts"] > 0)
             row.verdict = "wrong" if tried else "open"

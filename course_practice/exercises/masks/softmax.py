@@ -45,7 +45,7 @@ def _softmax_cases():
         case(randn(2, 5, seed=7) + 100.0, mask=torch.tensor([True, False, True, True, False]), about="large scores"),
         case(half, mask=torch.tensor([[True, True, False, True, False]]), about="float16"),
         case(low.half(), mask=torch.stack([two, ~two & two]), about="an empty row in float16, scores below zero"),
-        case(low[:1].half() + two[None].logical_not() * 22, mask=two[None], about="float16, the hidden score far above"),
+        case(low[:1].half() + two[None].logical_not() * 22, mask=two[None], about="float16, a hidden score far above"),
         case(torch.tensor([[-2e4, -2e4 - 1, -2e4 + 10]]), mask=two[None], about="all scores lie far below zero"),
         case(
             torch.tensor([[71.0, 70, 72], [-41, -40, -42]]), mask=two.repeat(2, 1), about="one row far below the other"

@@ -135,13 +135,13 @@ IDS = {
 }
 
 
+def _sizes(about):  # one layer to begin with is half of the work for each answer that is compared
+    return (SIZES | {"n_layers": 1 + (about != "one sentence")}).values()
+
+
 EXERCISE = Exercise(
     reference=Assembled,
     call=_run,
-    # One layer is enough to begin with, and half of the work for each of the answers that this one is compared with.
-    cases=lambda: [
-        case(*(SIZES | {"n_layers": 1 + (about != "one sentence")}).values(), about, about=about)
-        for about in (*IDS, "count")
-    ],
+    cases=lambda: [case(*_sizes(about), about, about=about) for about in (*IDS, "count")],
     alternatives=(WithoutAnOutputLayer,),
 )

@@ -12,7 +12,6 @@ from course_practice.quizzes.engine.model import Option, Question
 
 # JupyterLab leaves the keys to what is inside.
 KEYS = 'data-lm-suppress-shortcuts="true"'
-_INDEX = re.compile(r"<code>.*?</code>|\b([Wbd])([_^])([A-Za-z0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -75,12 +74,8 @@ def _option(option: Option, guess: bool) -> str:
 
 def _html(text: str) -> str:
     """Text as HTML, where the index of a symbol is small: `d_k` has it below, `W^Q` above."""
-
-    def small(found: re.Match) -> str:
-        tag = {"_": "sub", "^": "sup"}.get(found[2])
-        return f"{found[1]}<{tag}>{found[3]}</{tag}>" if tag else found[0]
-
-    return _INDEX.sub(small, inline_html(text))
+    small = {"_": r"\1<sub>\3</sub>", "^": r"\1<sup>\3</sup>", None: r"\g<0>"}
+    return re.sub(r"<code>.*?</code>|\b([Wbd])([_^])([^\W_]+)", lambda m: m.expand(small[m[2]]), inline_html(text))
 
 
 def _fold(title: str, html: str) -> str:
