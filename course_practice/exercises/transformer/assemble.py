@@ -135,13 +135,11 @@ IDS = {
 }
 
 
-def _sizes(about):  # one layer to begin with is half of the work for each answer that is compared
-    return (SIZES | {"n_layers": 1 + (about != "one sentence")}).values()
-
-
 EXERCISE = Exercise(
     reference=Assembled,
     call=_run,
-    cases=lambda: [case(*_sizes(about), about, about=about) for about in (*IDS, "count")],
+    cases=lambda: [  # one layer to begin with is half of the work for each answer that is compared
+        case(*[*SIZES.values()][:4], 1 + (about != "one sentence"), about, about=about) for about in (*IDS, "count")
+    ],
     alternatives=(WithoutAnOutputLayer,),
 )

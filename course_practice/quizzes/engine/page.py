@@ -75,7 +75,8 @@ def _option(option: Option, guess: bool) -> str:
 def _html(text: str) -> str:
     """Text as HTML, where the index of a symbol is small: `d_k` has it below, `W^Q` above."""
     small = {"_": r"\1<sub>\3</sub>", "^": r"\1<sup>\3</sup>", None: r"\g<0>"}
-    return re.sub(r"<code>.*?</code>|\b([Wbd])([_^])([^\W_]+)", lambda m: m.expand(small[m[2]]), inline_html(text))
+    symbol = r"<code>.*?</code>|\b([Wbd])([_^])([\dQKVOqkvo]|model|ff)\b"
+    return re.sub(symbol, lambda found: found.expand(small[found[2]]), inline_html(text))
 
 
 def _fold(title: str, html: str) -> str:
