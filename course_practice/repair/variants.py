@@ -138,9 +138,8 @@ class Variants:
         outcome = call_in_time(call, args, kwargs, limit)
         self.rounds_of_last = limit.went_round
         self.went_round = max(self.went_round, limit.went_round)
-        more = max(limit.went_round / self.usual_rounds, 1)
-        late = LATE_RUNS if limit.went_round > limit.rounds else STUCK_RUNS
-        self.spent += late if outcome.out_of_time else A_RUN + self.price * more
+        late = outcome.out_of_time and (LATE_RUNS if limit.went_round > limit.rounds else STUCK_RUNS)
+        self.spent += late or A_RUN + self.price * max(limit.went_round / self.usual_rounds, 1)
         if self.keeps_inputs and not same_value([*args, *kwargs.values()], [*given.args, *given.kwargs.values()]):
             outcome.changed = ("an input",)
         return outcome
