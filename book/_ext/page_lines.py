@@ -1,5 +1,5 @@
 """Sphinx extension: tuples, percentages, products, a formula with its comma, and how a chapter's name begins are not
-broken across lines; √d_k has its subscript.
+broken across lines; √d_k has its subscript, and so has d_k in a heading or a pitfall.
 """
 
 import re
@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 WHOLE = re.compile(r"\([−\d./]+(?:, [−\d./]+)+\)|(?<=\d) (?:%|[·×±] (?=[−\d]))")
-NAME, ROOT = re.compile(r"(√?[dW])_([A-Za-z]+)\b"), re.compile(r"(√[dW])_([A-Za-z]+)\b")  # in headings; elsewhere
+NAME, ROOT = (re.compile(rf"({root}[dW])_([A-Za-z]+)(?![A-Za-z0-9_])") for root in ("√?", "√"))
 AS_WRITTEN = (nodes.raw, nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.comment)
 # A browser breaks the line after a formula, whatever sign follows (formulas.py writes a word joiner between them).
 FORMULA = re.compile(r'(<math display="inline">(?:(?!</math>).)*</math>)\u2060([.,;:!?)’”]+)', re.DOTALL)
@@ -24,10 +24,11 @@ class Together(SphinxTransform):
     default_priority = 870
 
     def apply(self, **kwargs: object) -> None:
+        pitfalls = self.env.docname == "book/pitfalls"
         for text in list(self.document.findall(nodes.Text)):
             if not isinstance(text.parent, AS_WRITTEN):
                 whole = WHOLE.sub(lambda found: found[0].replace(" ", "\u00a0"), text)
-                pattern = NAME if isinstance(text.parent, nodes.title) else ROOT
+                pattern = NAME if pitfalls or isinstance(text.parent, nodes.title) else ROOT
                 if whole != text or pattern.search(text):
                     text.parent.replace(text, list(pieces(whole, pattern)))
 

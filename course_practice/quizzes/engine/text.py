@@ -27,7 +27,7 @@ def read(subject: str, text: str, scope: dict[str, Any]) -> dict[str, Question]:
     >>> read("sums", text, {"one": 1})["sums.two"].right
     ('2',)
     """
-    text = _COMPUTED.sub(lambda found: eval(f'f"""{{{found[1]}}}"""', dict(scope)), text)
+    text = _COMPUTED.sub(lambda found: re.sub(r"^-(?=\d)", "−", eval(f'f"""{{{found[1]}}}"""', dict(scope))), text)
     found: dict[str, Question] = {}
     parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)[1:]
     for heading, body in zip(parts[::2], parts[1::2], strict=True):
