@@ -120,7 +120,7 @@ def test_notebook_runs_in_its_folder_under_fixed_variables(tmp_path, monkeypatch
     assert nb.cells[2].outputs[0].data["text/plain"] == "2"
     assert cost["seconds"] < 60
     assert 50 < cost["memory_mb"] < 2000
-    assert set(cost) == {"seconds", "memory_mb", "cores", "python", "torch"}
+    assert set(cost) == {"seconds", "yardstick", "memory_mb", "cores", "python", "torch"}
 
 
 FONTS = """
