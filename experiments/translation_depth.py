@@ -3,7 +3,7 @@
     python -m experiments.translation_depth
 
 Both get the course's recipe, corpus, and batches: the Transformer for 1,100 updates, a `Seq2Seq` with attention of
-nearly as many parameters (d_model 124) for 1,220. Each has a peak rate of its own, and is
+nearly as many parameters (d_model 124) for 1,220, meant to take as long. Each has a peak rate of its own, and is
 also trained at the other's; the GRU, with the first seed, at twice its own as well. Then copies of both are
 trained for 150 more updates on 1,800 of the old sentences and 200 new ones: old ones again (the control), or deep ones
 of some kinds. Kept are the shares of sentences that are all right, by split and by kind, and for the deep ones what
