@@ -172,14 +172,29 @@ HARD = "<script>alert(1)</script> & \"quotes\" 'single' 한국어 🙂 </style> 
 
 @given(st.text(min_size=1).filter(str.strip))
 def test_any_text_is_shown_as_it_is(text):
-    """Any but the two marks, backticks and asterisks."""
+    """Any but the two marks, backticks and asterisks; an index is shown by its place, below or above."""
     from bs4 import BeautifulSoup
 
     text = re.sub(r"[`*\x00-\x1f\x7f-\x9f\ud800-\udfff]", "", text).strip() or "?"
     shown = Quiz("Quiz", "", (question(options=[Option(text + HARD, True, "It keeps."), WRONG]),))
     page = BeautifulSoup(shown._repr_html_(), "html.parser")
+    for tag, mark in {"sub": "_", "sup": "^"}.items():
+        for index in page(tag):
+            index.insert(0, mark)
     assert text + HARD in [summary.get_text() for summary in page("summary")]
     assert len(page("script")) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("the root of d_k", "the root of d<sub>k</sub>"),
+        ("W^Q and W_1", "W<sup>Q</sup> and W<sub>1</sub>"),
+        ("`d_k` or d_key", "<code>d_k</code> or d_key"),
+    ],
+)
+def test_the_index_of_a_symbol_is_small(text, html):
+    assert f"<legend>{html}" in Quiz("Quiz", "", (question(text=text),))._repr_html_()
 
 
 def test_code_in_backticks():
