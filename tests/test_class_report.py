@@ -84,7 +84,7 @@ def found(tmp_path_factory, outside, server):
         pytest.skip("this system gives users no namespaces")
     folder = tmp_path_factory.mktemp("class")
     notebook(folder / "anna" / "one.ipynb", OWN, "check('masks.none', 1)", SCALED)
-    notebook(folder / "anna" / "two.ipynb", *LINES[:1], WRONG, f"%%time\n{RIGHT}", *LINES[2:], PADDING, OPEN, BETWEEN)
+    notebook(folder / "anna" / "two.ipynb", *LINES[:1], WRONG, f"%%time\n{LINES[1]}", LINES[2], PADDING, OPEN, BETWEEN)
     entry = {"attempts": 5, "passed": True, "passed_at_attempt": 4, "diagnoses": {"upside-down": 3}}
     (folder / "anna" / "progress.json").write_text(json.dumps({"masks.padding": entry, "masks.softmax": "odd"}))
     notebook(folder / "loop.ipynb", RIGHT, "while True:\n    time.sleep(0.01)", PADDING)
