@@ -3,15 +3,19 @@
 * `hide-input` and `hide-output` fold the code or what it prints, as every other fold of the book is folded. The code
   that only asks a question or shows a solution is left out.
 * An aside is one fold: its summary shows the question and the answer, the first paragraph.
+* The code of a solution has the colors of all other code.
 * Nothing can be run in a page: where an exercise waits for an answer, a line says where it can be solved, and
   `{bundle}` leads to all notebooks with their library.
 """
 
 import re
 from collections import Counter
-from html import escape
+from html import escape, unescape
 
 from docutils import nodes
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxRole
@@ -86,6 +90,18 @@ def _code(cell: nodes.container, codes: Counter) -> str:
     return f'Code{what}<span class="visually-hidden"> {codes[title]} of “{escape(title)}”</span>'
 
 
+class ColorSolutions(SphinxPostTransform):
+    """Mark the words of a solution's code as Sphinx marks those of a cell."""
+
+    default_priority = 198
+    formats = ("html",)
+
+    def run(self, **kwargs: object) -> None:
+        for node in list(self.document.findall(nodes.raw)):
+            if 'class="course-solution"' in node.astext():
+                node.replace_self(_html(re.sub(r"<code>([^<]*)</code></pre>", _colored, node.astext())))
+
+
 class WhereToSolve(SphinxPostTransform):
     """Put that line in the place of a check's "not attempted yet"."""
 
@@ -119,6 +135,11 @@ class Bundle(SphinxRole):
         return [nodes.reference("", self.text, refuri=address, internal=True)], []
 
 
+def _colored(code: re.Match) -> str:
+    words = highlight(unescape(code[1]), PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)).rstrip("\n")
+    return f'<code class="highlight">{words}</code></pre>'
+
+
 def _link(address: str, words: str) -> str:
     return f'<a href="{escape(address)}">{words}</a>'
 
@@ -130,6 +151,7 @@ def _html(text: str) -> nodes.raw:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_post_transform(FoldCells)
     app.add_post_transform(FoldAsides)
+    app.add_post_transform(ColorSolutions)
     app.add_post_transform(WhereToSolve)
     app.add_role("bundle", Bundle())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

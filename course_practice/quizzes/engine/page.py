@@ -1,7 +1,6 @@
 """How a quiz is shown: as text, and as HTML that folds each reason away until its option is chosen."""
 
 import hashlib
-import re
 from dataclasses import dataclass
 from functools import cache
 from html import escape
@@ -59,24 +58,17 @@ def _question(number: str, question: Question, covered: bool) -> str:
     kind = f"{' data-many' if question.many else ''}{' data-guess' if question.guess else ''}"
     return (
         f'<fieldset id="quiz-{name}" data-question="{question.id}"{kind}>'
-        f"<legend>{number}{_html(question.text)}{several}</legend>{options}</fieldset>"
+        f"<legend>{number}{inline_html(question.text)}{several}</legend>{options}</fieldset>"
     )
 
 
 def _option(option: Option, guess: bool) -> str:
     right = " data-right" if option.correct else ""
     mark, verdict = ("✓", "Right.") if option.correct else ("✗", "Not quite.")
-    why = f'<p><b><span aria-hidden="true">{mark}</span> {verdict}</b> {_html(option.why)}</p>'
+    why = f'<p><b><span aria-hidden="true">{mark}</span> {verdict}</b> {inline_html(option.why)}</p>'
     if guess:
         why = f"<p>That is your guess. Now look at the output below.</p>{_fold('Compare with what you saw', why)}"
-    return f"<details{right}><summary>{_html(option.text)}</summary><div>{why}</div></details>"
-
-
-def _html(text: str) -> str:
-    """Text as HTML, where the index of a symbol is small: `d_k` has it below, `W^Q` above."""
-    small = {"_": r"\1<sub>\3</sub>", "^": r"\1<sup>\3</sup>", None: r"\g<0>"}
-    symbol = r"<code>.*?</code>|\b([Wbd])([_^])([\dQKVOqkvo]|model|ff)\b"
-    return re.sub(symbol, lambda found: found.expand(small[found[2]]), inline_html(text))
+    return f"<details{right}><summary>{inline_html(option.text)}</summary><div>{why}</div></details>"
 
 
 def _fold(title: str, html: str) -> str:
