@@ -123,8 +123,8 @@ def guilty_lines(change: Change, obj: Any) -> dict[int, str]:
     """The lines of the learner's code that correspond to those which the change made wrong, by number in their cell.
 
     None where that is unclear. A line corresponds when it says the same, whatever its variables are called, has a
-    word that the mistake brings in, and no other line of the learner's is as near. If one of the changed lines of a
-    hunk has none, the others may well be right, so they are not shown either.
+    word that the mistake brings in, and no other line of the learner's is as near. If one of the changed lines has
+    none, the others may well be right, so they are not shown either.
     """
     source = source_of(obj)
     if source is None or not change.hunks:
@@ -135,20 +135,20 @@ def guilty_lines(change: Change, obj: Any) -> dict[int, str]:
         return {}
     right = {text for text, _ in _statements("\n".join(code_of(change.base)))}
     wrong = _statements("\n".join(change.lines))
-    found: set[int] = set()
+    found: set[int | None] = set()
     for hunk, numbers in _new_lines(change):
         old, new = (_words("\n".join(lines)) for lines in (hunk.old, hunk.new))
         open_lines = [(text, line) for text, line in theirs if text not in right and not (old - new) & _words(text)]
-        nearest = []
         for text in (text for text, line in wrong if line in numbers):
             asked = _words(text) - old or (_words(text) if text in right else set())  # it was moved
             able = [(_likeness(text, other), line) for other, line in open_lines if not asked or asked & _words(other)]
             near = sorted(able, reverse=True)
             if not near or near[0][0] < _ALIKE or not _words(text):  # of variables alone it says nothing
-                nearest.append(None)
+                found.add(None)
             elif len(near) == 1 or near[0][0] > near[1][0]:
-                nearest.append(near[0][1])
-        found |= {line for line in nearest if line is not None and None not in nearest}
+                found.add(near[0][1])
+    if None in found:
+        return {}
     lines, first = source.splitlines(), first_line(obj) or 1
     return {first + line - 1: lines[line - 1].strip() for line in sorted(found)}
 

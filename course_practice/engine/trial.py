@@ -76,8 +76,8 @@ class Trial:
 
     def wrong_answer(self) -> Result:
         """What is wrong with the answer, and that an input changes, where it does besides."""
-        mistake = self._known()
-        result = self._named(mistake) if mistake else self._not_known()
+        mistake, singles = self._known()
+        result = self._named(mistake, singles) if mistake else self._not_known()
         changed = [n for n, outcome in enumerate(self.outcomes) if outcome.changed and outcome.error is None]
         if not changed or (mistake and any(self._answer_of(mistake, n).changed for n in changed)):
             return result
@@ -113,16 +113,16 @@ class Trial:
             found = Difference(found.kind, f"{found.sentence} {count}")
         return failed(self.exercise, found, details)
 
-    def _known(self) -> Mistake | None:
-        """A known mistake, or two at once, that answers as the learner's object does."""
+    def _known(self) -> tuple[Mistake | None, tuple[Mistake, ...]]:
+        """A known mistake that answers as the learner's object does, or two at once, and which those are."""
         with sealed(), alarm_ready():
             if mistake := next(filter(self.is_like, self.exercise.mistakes), None):
-                return mistake
+                return mistake, (mistake,)
             if all(outcome.value is None for outcome in self.outcomes):
-                return None  # an error tells of one mistake at most, and so does no answer
+                return None, ()  # an error tells of one mistake at most, and so does no answer
             several = at_once(self.exercise.mistakes, most=3 if self.exercise.starter else 2)
-            alike = ((mistake, singles) for mistake, singles in several if self.is_like(mistake, ROUNDS))
-            return next((mistake for mistake, singles in alike if all(map(self._shows, singles))), None)
+            alike = (found for found in several if self.is_like(found[0], ROUNDS))
+            return next((found for found in alike if all(map(self._shows, found[1]))), (None, ()))
 
     def _shows(self, single: Mistake) -> bool:
         """Is a part of several mistakes at once seen: does it alone give a wrong answer, or the learner's error?
@@ -148,13 +148,14 @@ class Trial:
                     found.append((mistake, answers))
         return tuple(found)
 
-    def _named(self, mistake: Mistake) -> Result:
+    def _named(self, mistake: Mistake, singles: tuple[Mistake, ...]) -> Result:
         """A known mistake, the learner's lines that it is about where they are clear, and how a right answer has it."""
         result = failed(self.exercise, Difference(mistake.name, mistake.message), kind=_kind(mistake))
         if not isinstance(mistake.wrong, Change):
             return result
-        lines, hint = guilty_lines(mistake.wrong, self.obj), authors_lines(mistake.wrong)
+        lines = dict(sorted(line for single in singles for line in guilty_lines(single.wrong, self.obj).items()))
         quotes = tuple((f"Line {line}", text) for line, text in lines.items())
+        hint = authors_lines(mistake.wrong)
         return replace(result, lines=tuple(lines), details=quotes, hints=(*result.hints, *([hint] if hint else [])))
 
     def is_like(self, mistake: Mistake, rounds: float = math.inf) -> bool:

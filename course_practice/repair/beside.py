@@ -1,10 +1,12 @@
 """Two slips of which one is a known mistake: after a change that repairs the other, the code answers like it."""
 
 import ast
+import re
 from collections import Counter
 from types import CodeType
 
 from course_practice.engine import answers
+from course_practice.engine.changes import Change
 from course_practice.engine.compare import as_tensor
 from course_practice.engine.model import Mistake
 from course_practice.engine.sandbox import Outcome
@@ -47,6 +49,18 @@ class Left:
         """Is the change a step to what is right? Else a step that was right may have been spoiled."""
         (rates, far), (now, still_far) = map(self.variants.how_wrong, (self.written, code))
         return now < rates or still_far <= FARTHER * far
+
+
+def puts_in(edit: Edit, mistake: Mistake) -> bool:
+    """Does a change bring the very words that the mistake brings? Then it is not left, but made."""
+    before, after = (
+        set(re.findall(r"\w+", ast.unparse(t))) if isinstance(t, ast.AST) else set() for t in (edit.before, edit.after)
+    )
+    hunks = mistake.wrong.hunks if isinstance(mistake.wrong, Change) else ()
+    brought = (
+        set(re.findall(r"\w+", "\n".join(hunk.new))) - set(re.findall(r"\w+", "\n".join(hunk.old))) for hunk in hunks
+    )
+    return bool(after - before) and any(after - before <= words for words in brought)
 
 
 def mark_of(outcome: Outcome) -> tuple:

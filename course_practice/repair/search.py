@@ -11,7 +11,7 @@ from types import CodeType
 from course_practice.engine.clock import alarm_ready
 from course_practice.engine.model import Case, Mistake
 from course_practice.engine.sandbox import learner_line, sealed
-from course_practice.repair.beside import Known, Left, keeps_names
+from course_practice.repair.beside import Known, Left, keeps_names, puts_in
 from course_practice.repair.code import VARIANT
 from course_practice.repair.donors import INSTEAD, Donors, Reference
 from course_practice.repair.edits import Context, Edit, Place, applied, places
@@ -154,6 +154,7 @@ class Search:
     # How it is tried
 
     def _tries(self, edit: Edit, as_is: float) -> bool:
+        mistake = None
         with applied(edit) as done:
             code = self.variants.compiled() if done else None
             if code is None:
@@ -166,7 +167,8 @@ class Search:
                 self.nearer.append(_Seed(edit, rate, number))
             if number is not None and self.beside is None and not _hides(edit):
                 mistake = self.left.after(code, number)
-                self.beside = (mistake, edit) if mistake and self._is_sound((edit,)) else None
+        if mistake and not puts_in(edit, mistake) and self._is_sound((edit,)):
+            self.beside = (mistake, edit)
         return number is None and self._is_sound((edit,))
 
     def _is_sound(self, edits: tuple[Edit, ...]) -> bool:

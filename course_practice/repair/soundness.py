@@ -4,8 +4,8 @@ Many a change lets every case pass because part of the code has no effect any mo
 before and after the change, and each of these is a flaw:
 
 - a variable or a parameter that was used, and is not any longer;
-- a step that leaves its input as it is, in every case, and did not before; a mask or a condition that is always the
-  same, and was not; a loop that goes round once, and went round more often;
+- a step that leaves its input as it is, in every case, and did not before; a mask, a condition, or a whole number that
+  is always the same, and was not; a loop that goes round once, and went round more often;
 - a list or a slice with nothing in it, where there was none, and the reference has none;
 - a number that decides by being 0, or that is `and`ed and `or`ed;
 - a tensor of a single number that is spread over all places;
@@ -72,6 +72,8 @@ class Soundness:
             return
         if len(_truths(was)) > 1 and len(_truths(now)) == 1 and (_is_mask(was) or self._decides(node)):
             yield "constant"
+        if _levels(node, was, now):
+            yield "constant"
         if not self.has_empty and any(map(is_empty, now)) and not any(map(is_empty, was)):
             yield "empty"
         if _changes_numbers(node) and _idle(node, after) and not _idle(node, self.before):
@@ -80,6 +82,8 @@ class Soundness:
     def _flaw_of(self, edits: tuple[Edit, ...], after: list[Found]) -> str:
         """What is wrong with what an edit puts in its place, or with the expressions around it."""
         for edit in edits:
+            if _levels(edit.after, _values(edit.before, self.before), _values(edit.after, after)):
+                return "constant"
             if isinstance(edit.after, ast.BoolOp) and any(_any(_is_number, part, after) for part in edit.after.values):
                 return "zero"
             around = _upwards(edit)
@@ -186,6 +190,13 @@ def _truths(values: Iterable[Any]) -> set[bool]:
         elif tensor is not None and str(tensor.dtype) == "torch.bool" and tensor.numel():
             found |= {bool(tensor.any()), bool(tensor.all())}
     return found
+
+
+def _levels(node: Any, was: list[Any], now: list[Any]) -> bool:
+    """Was a whole number another one each time, and is it now computed to be always the same?"""
+    return (
+        isinstance(node, ast.BinOp) and all(type(v) is int for v in (*was, *now)) and len(set(was)) > len(set(now)) == 1
+    )
 
 
 def _rounds(loop: ast.For | ast.While, runs: list[Found]) -> int:
