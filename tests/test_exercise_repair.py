@@ -27,7 +27,7 @@ from course_practice.exercises.inputs import randn
 from course_practice.repair import Budget, nearest_repair
 from course_practice.repair.code import code_of
 from course_practice.repair.fresh import fresh_cases
-from course_practice.repair.safety import holds_itself, is_safe
+from course_practice.repair.safety import is_safe
 
 SUBJECTS = ("seq2seq", "attention", "self_attention", "multi_head", "masks")  # all of them would take minutes
 
@@ -634,6 +634,45 @@ def test_a_change_of_order_shows_both_lines(notebook):
     assert [name for name, _ in result.details[:2]] == ["Line 9", "Line 10"]
 
 
+def test_a_change_that_makes_a_known_mistake_is_not_told_beside_it(notebook):
+    """`done.any()` for `done.all()` would make this answer stop too early, a known mistake that it has not."""
+    answer = notebook("""
+        from course_lib.tokens import BOS, EOS, PAD
+
+        def greedy(step, state, max_len):
+            token = torch.full((len(state),), BOS)
+            done, out = torch.zeros(len(state), dtype=torch.bool), []
+            for _ in range(max_len + 1):
+                logits, state = step(token, state)
+                token = logits.argmax(dim=1).masked_fill(done, PAD)
+                out.append(token)
+                done = token == EOS
+                if done.all():
+                    break
+            return torch.stack(out, dim=1)
+    """)
+    message = check_exercise(registry()["seq2seq.greedy"], answer).message
+    assert "begins to write again" in message, message
+    assert "Look, besides, at line 6: is `max_len + 1` the right count" in message
+
+
+def test_a_number_that_becomes_always_the_same_is_no_repair(notebook):
+    """`h * n_kv % n_kv` is 0, and all heads would read the first head of keys, a known mistake."""
+    answer = notebook("""
+        from course_lib.attention import scaled_dot_product_attention
+
+        def grouped(query, key, value, mask=None):
+            n_kv = key.shape[1]
+            outs = []
+            for h in range(query.shape[1]):
+                shown = None if mask is None else mask.expand(*query.shape[:3], key.shape[2])[:, h]
+                heads = query[:, h], key[:, h % n_kv], value[:, 0]
+                outs.append(scaled_dot_product_attention(*heads, shown)[0])
+            return torch.stack(outs, 1)
+    """)
+    assert "first head of keys" not in check_exercise(registry()["modern.grouped_attention"], answer).message
+
+
 def test_no_change_in_part_where_the_error_says_what_to_do(notebook, monkeypatch):
     """The course's own words, "keep each edit below vocab_size", are better than a change for most of the cases."""
     answer, little = notebook(EXAMPLES["an id for every edit"][1]), Budget(work=600)
@@ -723,7 +762,6 @@ def test_a_traceback_before_it_makes_no_check_slow():
             child.parent = node
     shared = tree.body[0].value.op
     assert shared is ast.parse("a * b").body[0].value.op
-    assert not holds_itself([tree])
     check_exercise(registry()["masks.causal"], lambda n: torch.ones(n * n))
     assert not vars(shared)
 
@@ -816,20 +854,38 @@ def test_code_that_may_do_harm_is_not_tried_in_variants(notebook, call):
     assert code_of(notebook("def answer(n):\n    from subprocess import run\n    return n")) is None
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "rows.append(rows)",
-        "row = [rows]\nrows.append(row)",
-        "for row in rows:\n    row.append(rows)",
-        "rows[0] = rows",
-        "other = rows\nrows.insert(0, [other])",
-    ],
-)
-def test_a_list_that_comes_to_hold_itself_is_not_run(source):
-    """`torch.tensor` of it would end Python."""
-    assert holds_itself([ast.parse(source)])
-    assert not holds_itself([ast.parse("rows = []\nfor row in given:\n    rows.append(row)\nrows[0] = [len(rows)]")])
+LONGER = {
+    "extend": "s.extend([pad_id] * (longest - len(s)))",
+    "a sum": "s += [pad_id] * (longest - len(s))",
+    "an index": "sequences[i] = s + [pad_id] * (longest - len(s))",
+}
+
+
+@pytest.mark.parametrize("line", LONGER.values(), ids=LONGER.keys())
+def test_lists_that_come_to_hold_one_another_end_no_python(notebook, line):
+    """Among the variants is `s.extend([sequences] * …)`, and `torch.tensor` of that alone ends the process."""
+    answer = notebook(f"""
+        from torch import tensor
+
+        def my_pad(sequences, pad_id=0):
+            longest = max(map(len, sequences))
+            for i, s in enumerate(sequences):
+                {line}
+            return torch.stack([tensor(s) for s in sequences]) if pad_id else torch.tensor(sequences)
+    """)
+    assert "changes its input `sequences` in place" in check_exercise(registry()["batching.pad"], answer).message
+
+
+def test_a_list_that_holds_itself_is_a_plain_error(toy, notebook):
+    answer = notebook("""
+        def answer(n):
+            a, b = [1.0], [2.0]
+            a.append(b), b.append(a)
+            return torch.ones(3)[[a]]
+    """)
+    assert "a list that holds itself" in str(check_exercise(toy("lower"), answer))
+    assert "__getitem__" not in vars(torch.Tensor)
+    assert not hasattr(torch.tensor, "__wrapped__")
 
 
 def test_a_pad_that_is_put_once_is_searched_without_harm(notebook):

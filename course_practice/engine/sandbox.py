@@ -24,6 +24,7 @@ except ImportError:  # Windows
     resource = None
 
 PRINT_LIMIT = 2_000
+TAKES_LISTS = ("tensor", "as_tensor", "asarray")  # of PyTorch
 MEMORY_LIMIT = 4 * 2**30  # bytes more than at the start of a call: the inputs of exercises are small
 
 
@@ -77,8 +78,39 @@ def _copied(given: tuple[tuple, dict[str, Any]]) -> tuple[tuple, dict[str, Any]]
 def sealed() -> Iterator[io.StringIO]:
     """Catch what is printed, and put back whatever the code inside sets for all of Python or PyTorch."""
     printed = _Limited()
-    with alone, state_restored(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    printing = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
+    with alone, state_restored(), printing[0], printing[1], endless_lists_refused():
         yield printed
+
+
+@contextlib.contextmanager
+def endless_lists_refused() -> Iterator[None]:
+    """Lists that hold one another, as a change of code may make them, are an error; PyTorch alone would end Python."""
+    places = [*((torch, name) for name in TAKES_LISTS), (torch.Tensor, "__getitem__")]
+
+    def guarded(original: Callable) -> Callable:
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            _refuse_endless([*args, *kwargs.values()], ())
+            return original(*args, **kwargs)
+
+        return call
+
+    own = [vars(owner).get(name) for owner, name in places]
+    for place in places:
+        setattr(*place, guarded(getattr(*place)))
+    try:
+        yield
+    finally:
+        for place, original in zip(places, own, strict=True):
+            setattr(*place, original) if original else delattr(*place)
+
+
+def _refuse_endless(value: Any, inside: tuple[int, ...]) -> None:
+    if id(value) in inside:
+        raise ValueError("expected numbers, got a list that holds itself: put a copy into it")
+    for part in value if isinstance(value, list | tuple) else ():
+        _refuse_endless(part, (*inside, id(value)))
 
 
 def call_in_time(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], limit: Limit) -> Outcome:

@@ -117,11 +117,11 @@ def _change(exercise: Exercise, name: str | None, code: str, scope: str, shown: 
 
 
 def _left(bugs: list[list[Mistake]]) -> Iterator[Mistake]:
-    """A mistake for each selection of bugs that are still left, with a question about each; all of them is no answer.
+    """A mistake for each selection of bugs that are still left, with a question about each, also for all of them.
 
     The heading `### axis: the axis of the mean` gives a bug its name, and the words for what was found.
     """
-    for n_left in range(1, len(bugs)):
+    for n_left in range(1, len(bugs) + 1):
         for left in itertools.combinations(bugs, n_left):
             found = [words for bug in bugs if bug not in left for words in [bug[0].name.partition(": ")[2]] if words]
             counted = f"{_COUNTS[len(bugs) - n_left]} of {_COUNTS[len(bugs)].lower()} found"

@@ -6,7 +6,6 @@ from collections import Counter
 from types import CodeType
 
 from course_practice.engine import answers
-from course_practice.engine.changes import Change
 from course_practice.engine.compare import as_tensor
 from course_practice.engine.model import Mistake
 from course_practice.engine.sandbox import Outcome
@@ -53,14 +52,13 @@ class Left:
 
 def puts_in(edit: Edit, mistake: Mistake) -> bool:
     """Does a change bring the very words that the mistake brings? Then it is not left, but made."""
-    before, after = (
-        set(re.findall(r"\w+", ast.unparse(t))) if isinstance(t, ast.AST) else set() for t in (edit.before, edit.after)
-    )
-    hunks = mistake.wrong.hunks if isinstance(mistake.wrong, Change) else ()
-    brought = (
-        set(re.findall(r"\w+", "\n".join(hunk.new))) - set(re.findall(r"\w+", "\n".join(hunk.old))) for hunk in hunks
-    )
-    return bool(after - before) and any(after - before <= words for words in brought)
+    new = _words(ast.unparse(edit.after)) - _words(ast.unparse(edit.before)) if keeps_names(edit) else set()
+    hunks = [(_words("\n".join(hunk.new)), _words("\n".join(hunk.old))) for hunk in getattr(mistake.wrong, "hunks", ())]
+    return bool(new) and any(new <= wrong - right for wrong, right in hunks)
+
+
+def _words(code: str) -> set[str]:
+    return set(re.findall(r"\w+", code))
 
 
 def mark_of(outcome: Outcome) -> tuple:

@@ -4,10 +4,9 @@ What is allowed is listed, not what is forbidden: a module that nobody thought o
 """
 
 import ast
-import dis
 import itertools
 import sys
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from course_practice.engine.source import free_names, tree_of
@@ -117,62 +116,3 @@ def is_fixed(value: Any) -> bool:
     """Can code not change this value: a library, a function, a number, a text?"""
     fixed = ModuleType | type | FunctionType | BuiltinFunctionType | int | float | complex | str | bytes
     return isinstance(value, fixed) or value is None or value is ...
-
-
-_PUTS = {"append", "appendleft", "insert", "extend", "add", "setdefault"}
-_LEAVES = {int, str, float, complex, bool, bytes, type(None), type(...), ast.Name, ast.Load, ast.Store, ast.Constant}
-_STORES = bytes(dis.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in dis.opmap)
-
-
-def may_put(code: CodeType) -> bool:
-    """May code put something into a list at all? Without a call of `append` or the like, and `x[…] = …`, it may not."""
-    own = not _PUTS.isdisjoint(code.co_names) or not set(_STORES).isdisjoint(code.co_code[::2])
-    return own or any(may_put(inner) for inner in code.co_consts if isinstance(inner, CodeType))
-
-
-def containers(trees: list[ast.AST]) -> set[tuple[str, str]]:
-    """Which names may hold which others: a list that comes to hold itself would crash PyTorch and all of Python.
-
-    >>> tree = ast.parse("for row in rows: row.append(rows)")
-    >>> sorted(containers([tree])), holds_itself([tree])
-    ([('row', 'rows'), ('rows', 'row')], True)
-    """
-    found: set[tuple[str, str]] = set()
-    waiting: list[Any] = list(trees)
-    while waiting:  # as `ast.walk`, at half the price: it is asked of every variant
-        node = waiting.pop()
-        parts = node if node.__class__ is list else map(vars(node).get, node._fields)
-        waiting += [part for part in parts if part.__class__ not in _LEAVES]
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _PUTS:
-            found |= {(_name(node.func.value), held) for arg in node.args for held in _held(arg)}
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                found |= {(_name(target), held) for held in _held(node.value)}
-        elif isinstance(node, ast.For) and isinstance(node.iter, ast.Name):
-            found |= {(node.iter.id, held) for held in _held(node.target)}
-    return found
-
-
-def holds_itself(trees: list[ast.AST]) -> bool:
-    """May a name of these trees come to hold itself?"""
-    edges = containers(trees)
-    while True:
-        further = {(a, d) for a, b in edges for c, d in edges if b == c} - edges
-        if not further:
-            return any(a == b for a, b in edges)
-        edges |= further
-
-
-def _held(node: ast.expr) -> list[str]:
-    """The names that a list or tuple holds, or the name itself."""
-    parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
-    return [part.id for part in parts if isinstance(part, ast.Name)] + [
-        held for part in parts if isinstance(part, ast.List | ast.Tuple) for held in _held(part)
-    ]
-
-
-def _name(node: ast.expr) -> str:
-    """The variable that something is put into: `rows` of `rows[0]`."""
-    while isinstance(node, ast.Subscript | ast.Attribute):
-        node = node.value
-    return getattr(node, "id", "")

@@ -70,9 +70,8 @@ class Soundness:
         was, now = _values(node, self.before), _values(node, after)
         if not was or not now:
             return
-        if len(_truths(was)) > 1 and len(_truths(now)) == 1 and (_is_mask(was) or self._decides(node)):
-            yield "constant"
-        if _levels(node, was, now):
+        settled = len(_truths(was)) > 1 and len(_truths(now)) == 1 and (_is_mask(was) or self._decides(node))
+        if settled or _levels(node, was, now):
             yield "constant"
         if not self.has_empty and any(map(is_empty, now)) and not any(map(is_empty, was)):
             yield "empty"
@@ -194,9 +193,8 @@ def _truths(values: Iterable[Any]) -> set[bool]:
 
 def _levels(node: Any, was: list[Any], now: list[Any]) -> bool:
     """Was a whole number another one each time, and is it now computed to be always the same?"""
-    return (
-        isinstance(node, ast.BinOp) and all(type(v) is int for v in (*was, *now)) and len(set(was)) > len(set(now)) == 1
-    )
+    counts = isinstance(node, ast.BinOp) and all(type(value) is int for value in (*was, *now))
+    return counts and len(set(was)) > len(set(now)) == 1
 
 
 def _rounds(loop: ast.For | ast.While, runs: list[Found]) -> int:

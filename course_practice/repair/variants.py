@@ -17,7 +17,6 @@ from course_practice.engine.model import Case, Exercise
 from course_practice.engine.sandbox import Outcome, call_in_time, same_value
 from course_practice.repair.code import VARIANT, Code
 from course_practice.repair.fresh import fresh_cases
-from course_practice.repair.safety import containers, holds_itself, may_put
 
 RIGHT, CHANGES_INPUT, WRONG_SHAPE, WRONG_TYPE, ERROR, LATE = 0.0, 0.05, 1.5, 2.5, 3.0, 4.0
 LATE_RUNS, STUCK_RUNS = 25, 250  # what a variant that never ends takes of the budget; one that goes round in no loop
@@ -56,10 +55,6 @@ class Variants:
     usual_rounds: int = 1
     outcome: Outcome | None = None  # the last one that was rated
     tried: set[CodeType] = field(default_factory=set)
-    held: set[tuple[str, str]] = field(init=False)  # which names hold which others in the learner's own code
-
-    def __post_init__(self) -> None:
-        self.held = containers([part.tree for part in self.code.parts])
 
     def has_spent(self, share: float = 1.0) -> bool:
         """Is this share of the budget used up?"""
@@ -71,10 +66,7 @@ class Variants:
         if code is None or code in self.tried:
             return None
         self.tried.add(code)
-        if not may_put(code):
-            return code
-        trees = [part.tree for part in self.code.parts]
-        return None if not containers(trees) <= self.held and holds_itself(trees) else code
+        return code
 
     def rate(self, code: CodeType, number: int) -> float:
         """How far the answer to a case is from right: 0 right, below 1 wrong numbers, then shapes, then errors."""
