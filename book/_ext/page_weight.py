@@ -116,11 +116,13 @@ def without_folds(script: str) -> str:
 def keep_focus(script: str) -> str:
     """The book theme's script, which takes the focus from a button that was pressed, where a pointer pressed it alone.
 
+    That of Python 3.10, an older one, takes it never.
+
     >>> keep_focus('t.addEventListener("click",(()=>{t.blur()}),!0)')
     't.addEventListener("click",(event=>{event.detail&&t.blur()}),!0)'
     """
     script, times = BLURRED.subn(r"(event=>{event.detail&&\1.blur()})", script)
-    if times != 1:
+    if times != 1 and "blur" in script:
         raise ExtensionError("expected one place in sphinx-book-theme.js that takes the focus: is it another one?")
     return script
 
