@@ -24,9 +24,7 @@ _EXPLANATIONS = {
         "After a transpose the numbers no longer lie in order in memory, so `view` cannot regroup them: use `reshape`."
     ),
     r"shape '(.+?)' is invalid for input of size (\d+)": "{1} numbers cannot be arranged as {0}: multiply it out.",
-    r"Kernel size can't be greater than actual input size": (
-        "The kernel is larger than the image: is the padding missing?"
-    ),
+    r"Kernel size can't be greater than actual": "The kernel is larger than the image: is the padding missing?",
     r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got size (\d+)": (
         "Tensors that are joined along axis {0} must have the same size on all other axes; here {1} meets {2}."
     ),
@@ -87,7 +85,8 @@ _EXPLANATIONS = {
     ): "A whole number is wanted, and here comes a fraction: `/` always gives one, `//` does not.",
     r"maximum recursion depth": "The function calls itself without end.",
     r"(list|tuple|string) (?:assignment )?index out of range": (
-        "The {0} has no item with that number, because it ends before: print its length, and the number."
+        "The {0} has no item with that number, because it ends before: print its length, and the number. If it becomes "
+        "shorter while you walk, use `while`."
     ),
     r"selected index k out of range": (
         "`topk` is asked for more numbers than there are on its axis: print the shape of what it is given."

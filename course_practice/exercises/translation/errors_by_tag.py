@@ -52,12 +52,7 @@ EXERCISE = Exercise(
         ),
         case(
             [False, True, False, True],
-            [
-                ("counter", "counter:권"),
-                ("two relatives",),
-                ("past", "relative"),
-                ("relative", "counter", "counter:명"),
-            ],
+            [("counter", "counter:권"), ("no relative",), ("past", "relative"), ("relative", "counter", "counter:명")],
             about="a tag inside another tag",
         ),
         case([False, True, True], [(), ("name",), ("name", "quote")], about="a sentence without tags"),
