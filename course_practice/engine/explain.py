@@ -41,9 +41,7 @@ _EXPLANATIONS = {
     r"(bitwise_not|~ \(operator\.invert\)|\"bitwise_and|unsupported operand type\(s\) for &(?!.*NoneType))": (
         "`~` and `&` work on booleans: make the mask boolean first, with a comparison or `.bool()`."
     ),
-    r"masked_fill_? only supports boolean masks": (
-        "`masked_fill` wants a boolean mask: make one with a comparison or `.bool()`."
-    ),
+    r"masked_fill_? only supports bool": "`masked_fill` wants a boolean mask: make one with a comparison or `.bool()`.",
     r"without overflow": "That constant is too large for half precision: use `float('-inf')` or `torch.finfo(dtype)`.",
     r"not implemented for '(\w+)'": "PyTorch cannot do that with type {0}: convert first, as with `.float()`.",
     r"slice indices must be integers": "The bounds of a slice must be whole numbers: print what stands there.",

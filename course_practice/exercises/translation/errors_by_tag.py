@@ -47,9 +47,7 @@ EXERCISE = Exercise(
     call=_as_lines,
     cases=lambda: [
         case([True, False], [("quote",), ("quote", "name")], about="two sentences"),
-        case(
-            [True, True, False], [("name",), ("name",), ("past",)], about="a tag without errors, one with errors only"
-        ),
+        case([True, True, False], [("name",), ("name",), ("past",)], about="a tag without errors, one always wrong"),
         case(
             [False, True, False, True],
             [("counter", "counter:권"), ("no relative",), ("past", "relative"), ("relative", "counter", "counter:명")],
