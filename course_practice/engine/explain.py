@@ -24,9 +24,7 @@ _EXPLANATIONS = {
         "After a transpose the numbers no longer lie in order in memory, so `view` cannot regroup them: use `reshape`."
     ),
     r"shape '(.+?)' is invalid for input of size (\d+)": "{1} numbers cannot be arranged as {0}: multiply it out.",
-    r"Kernel size can't be greater than actual input size": (
-        "The kernel is larger than the image: is the padding missing?"
-    ),
+    r"Kernel size can't be greater than actual": "The kernel is larger than the image: is the padding missing?",
     r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got size (\d+)": (
         "Tensors that are joined along axis {0} must have the same size on all other axes; here {1} meets {2}."
     ),
@@ -43,9 +41,7 @@ _EXPLANATIONS = {
     r"(bitwise_not|~ \(operator\.invert\)|\"bitwise_and|unsupported operand type\(s\) for &(?!.*NoneType))": (
         "`~` and `&` work on booleans: make the mask boolean first, with a comparison or `.bool()`."
     ),
-    r"masked_fill_? only supports boolean masks": (
-        "`masked_fill` wants a boolean mask: make one with a comparison or `.bool()`."
-    ),
+    r"masked_fill_? only supports bool": "`masked_fill` wants a boolean mask: make one with a comparison or `.bool()`.",
     r"without overflow": "That constant is too large for half precision: use `float('-inf')` or `torch.finfo(dtype)`.",
     r"not implemented for '(\w+)'": "PyTorch cannot do that with type {0}: convert first, as with `.float()`.",
     r"slice indices must be integers": "The bounds of a slice must be whole numbers: print what stands there.",
@@ -87,7 +83,8 @@ _EXPLANATIONS = {
     ): "A whole number is wanted, and here comes a fraction: `/` always gives one, `//` does not.",
     r"maximum recursion depth": "The function calls itself without end.",
     r"(list|tuple|string) (?:assignment )?index out of range": (
-        "The {0} has no item with that number, because it ends before: print its length, and the number."
+        "The {0} has no item with that number, because it ends before: print its length, and the number. If it becomes "
+        "shorter while you walk, use `while`."
     ),
     r"selected index k out of range": (
         "`topk` is asked for more numbers than there are on its axis: print the shape of what it is given."

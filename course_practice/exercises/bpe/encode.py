@@ -45,8 +45,5 @@ def _cases():
 
 
 EXERCISE = Exercise(
-    reference=apply_merges,
-    call=as_line,
-    cases=_cases,
-    alternatives=(one_pass_in_order, best_pair_everywhere),
+    reference=apply_merges, call=as_line, cases=_cases, alternatives=(one_pass_in_order, best_pair_everywhere)
 )

@@ -47,17 +47,10 @@ EXERCISE = Exercise(
     call=_as_lines,
     cases=lambda: [
         case([True, False], [("quote",), ("quote", "name")], about="two sentences"),
-        case(
-            [True, True, False], [("name",), ("name",), ("past",)], about="a tag without errors, one with errors only"
-        ),
+        case([True, True, False], [("name",), ("name",), ("past",)], about="a tag without errors, one always wrong"),
         case(
             [False, True, False, True],
-            [
-                ("counter", "counter:권"),
-                ("two relatives",),
-                ("past", "relative"),
-                ("relative", "counter", "counter:명"),
-            ],
+            [("counter", "counter:권"), ("no relative",), ("past", "relative"), ("relative", "counter", "counter:명")],
             about="a tag inside another tag",
         ),
         case([False, True, True], [(), ("name",), ("name", "quote")], about="a sentence without tags"),

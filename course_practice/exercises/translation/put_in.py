@@ -100,8 +100,5 @@ def _run(obj, given):
 
 
 EXERCISE = Exercise(
-    reference=put_in,
-    call=_run,
-    cases=lambda: [case(about, about=about) for about in PARTS],
-    alternatives=(AsAClass,),
+    reference=put_in, call=_run, cases=lambda: [case(about, about=about) for about in PARTS], alternatives=(AsAClass,)
 )
