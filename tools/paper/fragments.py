@@ -27,6 +27,7 @@ SCREEN = (
     "[data-course-filter], [data-course-missed], .course-alt"
 )
 MODEL = "A model answer"
+REASONS = "Why each option is right (✓) or wrong (✗), and what the predictions without options come to."
 RIGHTS = "CC BY 4.0 (prose, figures, questions), MIT (code)"
 TRANSLATOR = "On the web page, you can try the translator that the course builds here: it runs in the page."
 
@@ -60,7 +61,7 @@ class Appendix:
 def appendices() -> dict[str, Appendix]:
     found = (
         Appendix("hints", "H", "Hints", "Three hints for each exercise, from a nudge to nearly the whole way."),
-        Appendix("reasons", "A", "Answers to the questions", "Why each option is right (✓) or wrong (✗)."),
+        Appendix("reasons", "A", "Answers to the questions", REASONS),
         Appendix("solutions", "S", "Solutions", "A solution of each exercise. There are others; the check knows more."),
     )
     return {one.name: one for one in found}
