@@ -25,7 +25,9 @@ FRAMES = (
     '<div class="course-frame" data-text="Two." hidden><svg viewBox="0 0 9 9"><text>2</text></svg></div>'
 )
 FIRST = """<h1>The book<a class="headerlink" href="#the-book">#</a></h1><p>A lead.</p>
-<div class="course-translator"><p>Try</p></div><p><a href="../chapters/01_one.html#sums">sums</a>
+<div class="course-translator"><p>Try</p></div><style>p { color: red }</style>
+<svg><style>rect { fill: none }</style></svg>
+<p><a href="../chapters/01_one.html#sums">sums</a>
 <a href="../_downloads/all.zip">all of them</a> <a href="https://example.org/">elsewhere</a></p>"""
 CHAPTER = f"""<h1>01 · One</h1><section id="sums"><h2>Sums of 한국어</h2>
 <p>A formula: <math display="inline"><msup><mi>x</mi><mn>2</mn></msup></math>. <a href="#sums">here</a></p>
@@ -35,10 +37,15 @@ CHAPTER = f"""<h1>01 · One</h1><section id="sums"><h2>Sums of 한국어</h2>
 <details data-right><summary>three</summary><div><p>Yes.</p></div></details></details></fieldset></div>
 <details class="course-fold course-fold-input"><summary>Code</summary><pre>drawing()</pre></details>
 <details class="course-fold course-fold-output"><summary>Show the output</summary><pre>42</pre></details>
-{FIGURE.format(FRAMES)}</section><section id="exercise-add"><h3>Exercise: Add</h3><p class="course-solve">Solve it</p>
+<div class="course-act course-predict"><p><strong>Predict, then run.</strong> How many?</p><pre>add(4, 5)</pre>
+<details class="course-fold course-fold-output"><summary>Show the output</summary><pre>Nine</pre></details>
+<details><summary>What you saw</summary><p>It adds.</p></details></div>
+{FIGURE.format(FRAMES)}</section><section id="exercise-add"><div class="course-act course-exercise">
+<h3>Exercise: Add</h3><p class="course-solve">Solve it</p>
 <div class="course-solution" aria-label="Hints and solution of one.add"><details><summary>Hint 1 of 3</summary>
-<p>Think.</p></details><details><summary>Solution</summary><pre><code>def add(): ...</code></pre></details></div>
-</section>
+<p>Think.</p></details><details><summary>Solution</summary><pre><code>def add(): ...</code></pre></details></div></div>
+<div class="course-act course-say"><p><strong>In one sentence:</strong> why?</p>
+<details><summary>A model answer</summary><p>Because.</p></details></div></section>
 <script>alert(1)</script>"""
 
 
@@ -70,16 +77,22 @@ def test_paper_shows_what_can_be_read_without_a_click(book):
     assert not chapter.article.select("details, summary, script, button, .course-controls, .headerlink")
     assert [item.get_text() for item in chapter.article.select("ol.paper-options li")] == ["two", "three"]
     assert "42" in shown
-    for elsewhere in ("drawing()", "Yes.", "Think.", "def add", "Solve it", "<text>2"):
+    for elsewhere in ("drawing()", "Yes.", "Think.", "def add", "Solve it", "<text>2", "Nine", "adds", "Because"):
         assert elsewhere not in shown
     said = {name: BeautifulSoup(one.html({chapter.name: "01"}), "lxml").get_text() for name, one in behind.items()}
     assert "Think." in said["hints"]
     assert "def add" in said["solutions"]
-    assert re.search(r"What\? → B.*No.*Yes", said["reasons"], re.DOTALL)
+    assert re.search(r"What\? → B \(three\).*No.*Yes.*How many\?.*Nine.*It adds", said["reasons"], re.DOTALL)
+    assert re.search(r"Exercise: Add\s*def add.*In one sentence: why\?\s*Because", said["solutions"], re.DOTALL)
+    assert said["solutions"].count("Exercise: Add") == 1
+    back = [link for one in behind.values() for link in re.findall(r'href="([^"]+)"', one.html({chapter.name: "01"}))]
+    anchors = ["exercise-add", "quiz-one-sum", "sums", "exercise-add", "exercise-add"]
+    assert back == [f"{BOOK}{chapter.name}#{anchor}" for anchor in anchors]
     links = [link["href"] for link in front.article.select("a")]
     assert links == [f"{BOOK}chapters/01_one#sums", "https://example.org/"]
     assert "all of them" in front.article.get_text()
     assert "translator" in front.article.get_text()
+    assert [style.get_text() for style in front.article.select("style")] == ["rect { fill: none }"]
 
 
 def test_pdf_has_contents_bookmarks_tags_and_links_that_lead_inside(book, tmp_path):

@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 PLAIN = re.compile(r'<span class="(?:n|nn|p|w)">([^<]*)</span>')
-STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
+STYLE = re.compile(r"<svg\b.*?</svg>|(<style>.*?</style>)", re.DOTALL)
 ICON = re.compile(r"(?:\.fa-[\w-]+::?before,?)+\{content:[^}]*\}")
 TABS = re.compile(r"(document\.querySelectorAll\([^()]*\.join\([^()]*\)\))(\.forEach\(\w+=>\{\w+\.tabIndex=)")
 BLURRED = re.compile(r"\(\(\)=>\{(\w+)\.blur\(\)\}\)")
@@ -41,11 +41,13 @@ def lighter(body: str) -> str:
 
     >>> lighter('<style>a</style><p><style>a</style><span class="n">x</span></p>')
     '<style>a</style><p>x</p>'
+    >>> lighter("<svg><style>a</style></svg>")  # it also stands where the picture is taken out of the page
+    '<svg><style>a</style></svg>'
     >>> lighter("<script>f()</script> <script>f()</script>")
     '<script>window.course2901694534 = () => {f()}; course2901694534()</script> <script>course2901694534()</script>'
     """
-    styles = dict.fromkeys(STYLE.findall(body))
-    body = PLAIN.sub(r"\1", STYLE.sub("", body))
+    styles = dict.fromkeys(STYLE.findall(body))  # "" where it is a picture
+    body = PLAIN.sub(r"\1", STYLE.sub(lambda found: "" if found[1] else found[0], body))
     for text, times in Counter(SCRIPT.findall(body)).items():
         if times > 1:
             name = f"course{crc32(text.encode())}"

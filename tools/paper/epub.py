@@ -19,7 +19,7 @@ from lxml import etree, html
 from tools import address
 from tools.environment import LIBRARY, ROOT
 from tools.form import read as read_notebook
-from tools.paper.fragments import BOOK, Page, read
+from tools.paper.fragments import BOOK, RIGHTS, Page, authors, read
 
 STYLE = Path(__file__).with_name("epub.css")
 EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -30,6 +30,17 @@ CAPITALS = {
     name.lower(): name for name in ("viewBox", "preserveAspectRatio", "markerWidth", "markerHeight", "refX", "refY")
 }
 KINDS = {".png": "image/png", ".css": "text/css", ".woff": "font/woff", ".woff2": "font/woff2", ".txt": "text/plain"}
+# How it can be read: all that is drawn is also said.
+ACCESS = "".join(
+    f'<meta property="schema:{name}">{value}</meta>'
+    for name, values in (
+        ("accessMode", ("textual", "visual")),
+        ("accessModeSufficient", ("textual",)),
+        ("accessibilityFeature", ("alternativeText", "MathML", "structuralNavigation", "tableOfContents")),
+        ("accessibilityHazard", ("none",)),
+    )
+    for value in values
+)
 ALT = re.compile(r'<section class="course-alt">(.*?)</section>', re.DOTALL)
 
 
@@ -201,8 +212,8 @@ def _pack(target: Path, files: dict[str, bytes], spine: list[str], title: str) -
         '<?xml version="1.0" encoding="utf-8"?>\n<package xmlns="http://www.idpf.org/2007/opf" version="3.0" '
         'unique-identifier="id" xml:lang="en"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
         f'<dc:identifier id="id">{escape(identifier)}</dc:identifier><dc:title>{escape(title)}</dc:title>'
-        "<dc:language>en</dc:language><dc:rights>CC BY 4.0 (prose, figures, questions), MIT (code)</dc:rights>"
-        f'<meta property="dcterms:modified">{changed}</meta></metadata>'
+        f"<dc:language>en</dc:language><dc:creator>{escape(authors())}</dc:creator><dc:rights>{RIGHTS}</dc:rights>"
+        f'<meta property="dcterms:modified">{changed}</meta>{ACCESS}</metadata>'
         f"<manifest>{''.join(items)}</manifest><spine>{order}</spine></package>"
     )
     container = (

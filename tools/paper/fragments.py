@@ -1,7 +1,8 @@
 """A page of the built book as paper shows it: nothing to click, nothing folded, the answers in appendices.
 
 What a reader of paper should not see too early moves to the appendices: hints, the answers to the questions, and the
-solutions. Predictions stay as they are on a printed page: their output follows, because the text goes on from there.
+solutions. So does what a prediction without options comes to, if it is words; other predictions and figures keep their
+output, because the text goes on from there.
 Code that a page folds stays in the notebooks.
 """
 
@@ -26,6 +27,8 @@ SCREEN = (
     "[data-course-filter], [data-course-missed], .course-alt"
 )
 MODEL = "A model answer"
+REASONS = "Why each option is right (✓) or wrong (✗), and what the predictions without options come to."
+RIGHTS = "CC BY 4.0 (prose, figures, questions), MIT (code)"
 TRANSLATOR = "On the web page, you can try the translator that the course builds here: it runs in the page."
 
 
@@ -58,7 +61,7 @@ class Appendix:
 def appendices() -> dict[str, Appendix]:
     found = (
         Appendix("hints", "H", "Hints", "Three hints for each exercise, from a nudge to nearly the whole way."),
-        Appendix("reasons", "A", "Answers to the questions", "Why each option is right (✓) or wrong (✗)."),
+        Appendix("reasons", "A", "Answers to the questions", REASONS),
         Appendix("solutions", "S", "Solutions", "A solution of each exercise. There are others; the check knows more."),
     )
     return {one.name: one for one in found}
@@ -80,6 +83,11 @@ class Page:
         """The headings of the second level, each with its anchor."""
         found = [(heading.parent.get("id"), _words(heading)) for heading in self.article.select("section > h2")]
         return [(anchor, title) for anchor, title in found if anchor]
+
+
+def authors() -> str:
+    """Who holds the copyright, as the license says."""
+    return re.search(r"Copyright \(c\) \d+ (.+)", (ROOT / "LICENSE").read_text(encoding="utf-8"))[1]
 
 
 def documents(source: Path = ROOT) -> list[tuple[str, str]]:
@@ -114,6 +122,7 @@ def on_paper(page: Page, behind: dict[str, Appendix]) -> None:
         card.replace_with(_new(f'<p class="paper-note">{TRANSLATOR}</p>'))
     for quiz in article.select(".course-quiz"):
         _questions(quiz, page, behind["reasons"])
+    _predictions(page, behind["reasons"])
     _exercises(page, behind)
     for view in article.select('[data-course="attention_view"]'):
         _still_view(view)
@@ -129,9 +138,6 @@ def on_paper(page: Page, behind: dict[str, Appendix]) -> None:
         del figure["hidden"]
     for box in article.select("[tabindex]"):
         del box["tabindex"]
-    for code in article.select("pre"):
-        if code.get_text().count("\n") > 12:
-            code["class"] = [*code.get("class", []), "paper-long"]
 
 
 def lead_links(page: Page, known: set[str], public: str | None) -> None:
@@ -173,9 +179,14 @@ def _questions(quiz: Tag, page: Page, reasons: Appendix) -> None:
             texts.append(f"<li>{option.find('summary').decode_contents()}</li>")
             why = option.select_one("details") or option
             whys.append(f"<li>{''.join(each.decode_contents() for each in why.select('p')[-1:])}</li>")
-        right = [letter for letter, one in zip(ascii_uppercase, options, strict=False) if one.has_attr("data-right")]
+        right = [
+            f"{letter} ({one.find('summary').decode_contents()})"
+            for letter, one in zip(ascii_uppercase, options, strict=False)
+            if one.has_attr("data-right")
+        ]
         asked_again = re.sub(r"^\d+\. ", "", asked)
-        answer = f'<p class="paper-asked">{asked_again} → {", ".join(right)}</p>'
+        back = f'<a href="{BOOK}{page.name}#{question["id"]}">{asked_again}</a>'
+        answer = f'<p class="paper-asked">{back} → {", ".join(right)}</p>'
         where = reasons.add(
             page.name, f"why-{question['id']}", f'{answer}<ol class="paper-options">{"".join(whys)}</ol>'
         )
@@ -188,6 +199,19 @@ def _questions(quiz: Tag, page: Page, reasons: Appendix) -> None:
         )
 
 
+def _predictions(page: Page, reasons: Appendix) -> None:
+    """What a reader guesses without options: the output and what it says go to the appendix, if they are words."""
+    for number, card in enumerate(page.article.select(".course-predict:not(:has(fieldset))"), start=1):
+        folds = card.select(".course-fold-output, details:has(> p)")
+        if not folds or any(fold.find(["img", "svg"]) for fold in folds):
+            continue
+        for fold in folds:
+            fold.find("summary").decompose()
+        told = "".join(fold.extract().decode_contents() for fold in folds)
+        where = reasons.add(page.name, f"saw-{_id(page)}-{number}", _asked(card, page) + told)
+        card.append(_new(f'<p class="paper-see"><a href="{where}">What you saw</a></p>'))
+
+
 def _exercises(page: Page, behind: dict[str, Appendix]) -> None:
     """Hints and solutions go to the appendices; a line says where they are."""
     folds = page.article.select(".course-solution, details")
@@ -197,12 +221,12 @@ def _exercises(page: Page, behind: dict[str, Appendix]) -> None:
         is_model = place.name == "details" and _words(place.find("summary")) == MODEL
         if not is_model and "course-solution" not in place.get("class", []):
             continue
-        heading = place.find_previous(["h2", "h3"])
-        title = f'<h3><a href="{BOOK}{page.name}#{heading.parent.get("id", "")}">{_words(heading)}</a></h3>'
+        title = f'<h3><a href="{_back(place, page)}">{_words(place.find_previous(["h2", "h3"]))}</a></h3>'
         links = []
         if is_model:
             place.find("summary").decompose()
-            where = behind["solutions"].add(page.name, f"model-{_id(page)}-{number}", title + place.decode_contents())
+            told = _asked(place.find_parent(class_="course-say"), page) + place.decode_contents()
+            where = behind["solutions"].add(page.name, f"model-{_id(page)}-{number}", told)
             links.append(f'<a href="{where}">{MODEL}</a>')
         else:
             name = place["aria-label"].rpartition(" ")[2].replace(".", "-").replace("_", "-")
@@ -221,6 +245,17 @@ def _exercises(page: Page, behind: dict[str, Appendix]) -> None:
                 where = behind["solutions"].add(page.name, f"solution-{name}", title + "".join(solutions))
                 links.append(f'<a href="{where}">Solution</a>')
         place.replace_with(_new(f'<p class="paper-see">{" · ".join(links)}</p>'))
+
+
+def _back(part: Tag, page: Page) -> str:
+    """The address of the section that a part stands in."""
+    return f"{BOOK}{page.name}#{part.find_parent('section', id=True)['id']}"
+
+
+def _asked(card: Tag, page: Page) -> str:
+    """What a card asks; its first words lead back to where it stands."""
+    link = rf'<a href="{_back(card, page)}">\1</a>'
+    return f'<p class="paper-asked">{re.sub("<strong>(.*?)</strong>", link, card.p.decode_contents(), count=1)}</p>'
 
 
 def _still_view(view: Tag) -> None:

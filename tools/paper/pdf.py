@@ -7,6 +7,7 @@ chapters, whose numbers go on from one to the next; at last the contents, which 
 import io
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,10 +19,11 @@ from bs4 import BeautifulSoup, Tag
 from pikepdf import Array, Dictionary, Name, OutlineItem, Pdf, String
 from playwright.sync_api import Error
 
+from course_lib import __version__
 from course_lib.figures.display import css, script
 from tools import chromium
 from tools.environment import ROOT
-from tools.paper.fragments import BOOK, Page, read
+from tools.paper.fragments import BOOK, RIGHTS, Page, authors, read
 
 STYLE = Path(__file__).with_name("paper.css")
 WIDTH = 605  # CSS pixels between the margins of paper.css, so that drawings are laid out as they are printed
@@ -101,7 +103,7 @@ def write(book: Path, target: Path, source: Path = ROOT) -> int:
     joined = join([*parts, *ends])
     outline(joined, pages, [*parts, *ends])
     with joined.open_metadata() as about:
-        about["dc:title"] = front.title
+        about.update({"dc:title": front.title, "dc:creator": [authors()], "dc:language": {"en"}, "dc:rights": RIGHTS})
     joined.docinfo["/Title"] = front.title
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
@@ -182,7 +184,8 @@ def name_pages(page: Page, ends: list[Part]) -> None:
 def _open(front: Page, contents: Tag) -> None:
     """The title gets a sheet of its own, and the contents follow."""
     title = front.article.find("h1")
-    sheet = BeautifulSoup(f'<div class="paper-title"><p>{NOTE}</p></div>', "lxml").body.div
+    imprint = f"Version {__version__}, printed in {time.strftime('%B %Y')}. © {escape(authors())}. {RIGHTS}."
+    sheet = BeautifulSoup(f'<div class="paper-title"><p>{NOTE}</p><p>{imprint}</p></div>', "lxml").body.div
     title.insert_before(sheet)
     about = title.find_next_sibling("p")
     sheet.insert(0, title.extract())
