@@ -40,7 +40,10 @@ CHAPTER = f"""<h1>01 · One</h1><section id="sums"><h2>Sums of 한국어</h2>
 <div class="course-act course-predict"><p><strong>Predict, then run.</strong> How many?</p><pre>add(4, 5)</pre>
 <details class="course-fold course-fold-output"><summary>Show the output</summary><pre>Nine</pre></details>
 <details><summary>What you saw</summary><p>It adds.</p></details></div>
-{FIGURE.format(FRAMES)}</section><section id="exercise-add"><div class="course-act course-exercise">
+<div class="course-act course-predict"><p><strong>Predict, then run.</strong> Where?</p>
+<details class="course-fold course-fold-output"><summary>Show the output</summary>
+{FIGURE.format(FRAMES)}</details></div>
+</section><section id="exercise-add"><div class="course-act course-exercise">
 <h3>Exercise: Add</h3><p class="course-solve">Solve it</p>
 <div class="course-solution" aria-label="Hints and solution of one.add"><details><summary>Hint 1 of 3</summary>
 <p>Think.</p></details><details><summary>Solution</summary><pre><code>def add(): ...</code></pre></details></div></div>

@@ -203,7 +203,7 @@ def _predictions(page: Page, reasons: Appendix) -> None:
     """What a reader guesses without options: the output and what it says go to the appendix, if they are words."""
     for number, card in enumerate(page.article.select(".course-predict:not(:has(fieldset))"), start=1):
         folds = card.select(".course-fold-output, details:has(> p)")
-        if not folds or any(fold.find(["img", "svg"]) for fold in folds):
+        if not folds or card.select("img, svg, .course-figure"):
             continue
         for fold in folds:
             fold.find("summary").decompose()
