@@ -74,7 +74,11 @@ def unchecked(monkeypatch) -> None:
 
 @pytest.fixture
 def interruptible():
-    """Ctrl-C arrives, also where the tests run in the background of a shell, which lets processes ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Signals arrive, also in the background of a shell and under `nohup`, which let processes ignore them."""
+    from course_lib.training.interrupts import SIGNALS
+
+    kept = {number: signal.signal(number, signal.SIG_DFL) for number in SIGNALS}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, before in kept.items():
+        signal.signal(number, before)

@@ -881,10 +881,9 @@ def test_a_list_that_holds_itself_is_a_plain_error(toy, notebook):
         def answer(n):
             a, b = [1.0], [2.0]
             a.append(b), b.append(a)
-            return torch.ones(3)[[a]]
+            return torch.tensor(a)
     """)
     assert "a list that holds itself" in str(check_exercise(toy("lower"), answer))
-    assert "__getitem__" not in vars(torch.Tensor)
     assert not hasattr(torch.tensor, "__wrapped__")
 
 

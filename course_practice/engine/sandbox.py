@@ -86,7 +86,7 @@ def sealed() -> Iterator[io.StringIO]:
 @contextlib.contextmanager
 def endless_lists_refused() -> Iterator[None]:
     """Lists that hold one another, as a change of code may make them, are an error; PyTorch alone would end Python."""
-    places = [*((torch, name) for name in TAKES_LISTS), (torch.Tensor, "__getitem__")]
+    originals = {name: getattr(torch, name) for name in TAKES_LISTS}
 
     def guarded(original: Callable) -> Callable:
         @functools.wraps(original)
@@ -96,14 +96,13 @@ def endless_lists_refused() -> Iterator[None]:
 
         return call
 
-    own = [vars(owner).get(name) for owner, name in places]
-    for place in places:
-        setattr(*place, guarded(getattr(*place)))
+    for name, original in originals.items():
+        setattr(torch, name, guarded(original))
     try:
         yield
     finally:
-        for place, original in zip(places, own, strict=True):
-            setattr(*place, original) if original else delattr(*place)
+        for name, original in originals.items():
+            setattr(torch, name, original)
 
 
 def _refuse_endless(value: Any, inside: tuple[int, ...]) -> None:
