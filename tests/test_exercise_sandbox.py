@@ -505,6 +505,7 @@ STRANGE = {
     "raising exit": lambda x: _fails(RaisingExit()),
     "error made of what loops": lambda x: _fails(RuntimeError(LoopsWhenShown())),
     "everything": lambda x: torch.ones(1).expand(10**11),
+    "the end of Python": lambda x: os._exit(3),
 }
 
 

@@ -5,6 +5,7 @@ import copy
 import functools
 import importlib
 import io
+import os
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -78,38 +79,44 @@ def _copied(given: tuple[tuple, dict[str, Any]]) -> tuple[tuple, dict[str, Any]]
 def sealed() -> Iterator[io.StringIO]:
     """Catch what is printed, and put back whatever the code inside sets for all of Python or PyTorch."""
     printed = _Limited()
-    printing = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
-    with alone, state_restored(), printing[0], printing[1], endless_lists_refused():
+    with alone, state_restored(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), unharmed():
         yield printed
 
 
 @contextlib.contextmanager
-def endless_lists_refused() -> Iterator[None]:
-    """Lists that hold one another, as a change of code may make them, are an error; PyTorch alone would end Python."""
-    originals = {name: getattr(torch, name) for name in TAKES_LISTS}
-
-    def guarded(original: Callable) -> Callable:
-        @functools.wraps(original)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            _refuse_endless([*args, *kwargs.values()], ())
-            return original(*args, **kwargs)
-
-        return call
-
-    for name, original in originals.items():
-        setattr(torch, name, guarded(original))
+def unharmed() -> Iterator[None]:
+    """What would end Python, and the notebook with it, is an error: `os._exit`, and for PyTorch a list in itself."""
+    originals = [(torch, name, getattr(torch, name)) for name in TAKES_LISTS]
+    originals += [(os, name, getattr(os, name)) for name in ("_exit", "abort")]
+    for owner, name, original in originals:
+        setattr(owner, name, _of_finite_lists(original) if owner is torch else _not_ended)
     try:
         yield
     finally:
-        for name, original in originals.items():
-            setattr(torch, name, original)
+        for owner, name, original in originals:
+            setattr(owner, name, original)
 
 
-def _refuse_endless(value: Any, inside: tuple[int, ...]) -> None:
+def _of_finite_lists(original: Callable) -> Callable:
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        _refuse_endless([*args, *kwargs.values()], (), set())
+        return original(*args, **kwargs)
+
+    return call
+
+
+def _refuse_endless(value: list | tuple, inside: tuple[int, ...], seen: set[int]) -> None:
     if id(value) in inside:
         raise ValueError("expected numbers, got a list that holds itself: put a copy into it")
-    for part in value if isinstance(value, list | tuple) else ():
-        _refuse_endless(part, (*inside, id(value)))
+    for part in value if id(value) not in seen else ():
+        if isinstance(part, list | tuple):
+            _refuse_endless(part, (*inside, id(value)), seen)
+    seen.add(id(value))
+
+
+def _not_ended(*status: int) -> None:
+    raise SystemExit(*status)
 
 
 def call_in_time(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], limit: Limit) -> Outcome:
