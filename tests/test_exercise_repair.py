@@ -856,7 +856,6 @@ def test_code_that_may_do_harm_is_not_tried_in_variants(notebook, call):
 
 LONGER = {
     "extend": "s.extend([pad_id] * (longest - len(s)))",
-    "a sum": "s += [pad_id] * (longest - len(s))",
     "an index": "sequences[i] = s + [pad_id] * (longest - len(s))",
 }
 
@@ -883,7 +882,7 @@ def test_a_list_that_holds_itself_is_a_plain_error(toy, notebook):
             a.append(b), b.append(a)
             return torch.tensor(a)
     """)
-    assert "a list that holds itself" in str(check_exercise(toy("lower"), answer))
+    assert "a list that holds itself" in str(check_exercise(toy("lower"), answer, budget=Budget(work=0)))
     assert not hasattr(torch.tensor, "__wrapped__")
 
 
