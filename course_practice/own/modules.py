@@ -44,10 +44,10 @@ def layers_of(module: nn.Module, d_model: int, d_ff: int) -> list[nn.Module]:
 
     They may be registered, or stand in a plain list, where an optimizer does not find them.
     """
-    held = [value for value in vars(module).values() if isinstance(value, list | tuple | dict)]
+    held = [value for value in vars(module).values() if isinstance(value, list | tuple | dict)]  # one has the children
     held = [part for value in held for part in (value.values() if isinstance(value, dict) else value)]
-    parts = [*module.children(), *(part for part in held if isinstance(part, nn.Module))]
-    found = {id(layer): layer for part in parts for layer in layers_of(part, d_model, d_ff)}
+    parts = {id(part): part for part in held if isinstance(part, nn.Module)}
+    found = {id(layer): layer for part in parts.values() for layer in layers_of(part, d_model, d_ff)}
     if found:
         return list(found.values())
     shapes = [sorted(parameter.squeeze().shape) for parameter in module.parameters()]
