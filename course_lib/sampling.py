@@ -74,8 +74,10 @@ def sample(
             logits = top_k_filter(logits, top_k)
         if top_p < 1:
             logits = top_p_filter(logits, top_p)
-        tokens = torch.multinomial(logits.softmax(dim=-1).flatten(0, 1), 1, generator=generator).view(tokens.shape)
-        tokens = tokens.masked_fill(finished, PAD)
+        probs = logits.softmax(dim=-1).flatten(0, 1)
+        if probs.isnan().any():
+            raise ValueError("expected a finite largest logit, got NaN or infinity: mend `step`, or the temperature")
+        tokens = torch.multinomial(probs, 1, generator=generator).view(tokens.shape).masked_fill(finished, PAD)
         finished = finished | (tokens == eos_id)
         drawn.append(tokens)
     return torch.stack(drawn, dim=-1)[..., 1:]

@@ -118,6 +118,9 @@ def test_refusals():
     for value in (math.nan, math.inf, -1.0):
         with pytest.raises(ValueError, match=f"expected smooth_value to be 0 or more, got {value}: it counts matches"):
             corpus_bleu(["a b"], ["a c"], smoothing="floor", smooth_value=value)
+    for beta in (-1, math.nan, math.inf):
+        with pytest.raises(ValueError, match=f"expected beta from 0 to 1000000000, got {beta}: choose another"):
+            corpus_chrf(["a b"], ["a c"], beta=beta)
     for orders in ((0, 0), (-1, 2), (6, -1)):
         with pytest.raises(ValueError, match=f"got char_order {orders[0]}, word_order {orders[1]}: raise one"):
             corpus_chrf(["a b"], ["a c"], *orders)

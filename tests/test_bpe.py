@@ -640,6 +640,9 @@ def test_one_text_in_place_of_texts_is_refused(kind):
 @pytest.mark.parametrize("kind", [BPE, ByteBPE])
 def test_nonsense_is_refused_with_a_sentence(kind, unchecked):
     tokenizer = kind.train(["low lower"], 2)
+    for odd in (-1, 2.5, None):
+        with pytest.raises(ValueError, match=f"expected n_merges as a whole number of at least 0, got {odd}: it"):
+            kind.train(["low lower"], odd)
     for odd in (None, 5, 3.5, b"low", ["low"]):
         for special in (False, True):
             with pytest.raises(TypeError, match=re.escape(f"expected texts, got {odd!r} among them: leave it out")):

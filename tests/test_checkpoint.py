@@ -35,7 +35,7 @@ def test_round_trip(path):
 @pytest.mark.parametrize("length", [0, 1, 23, 24, 40, 56, 200, -1])
 def test_torn_file_is_refused(path, length):
     path.write_bytes(path.read_bytes()[:length])
-    with pytest.raises(DamagedCheckpoint, match=r"step-00000007\.pt"):
+    with pytest.raises(DamagedCheckpoint, match=r"step-00000007\.pt .*the file is torn or was changed; use the check"):
         load_checkpoint(path)
 
 
@@ -43,7 +43,7 @@ def test_changed_byte_is_refused(path):
     raw = bytearray(path.read_bytes())
     raw[len(raw) // 2] ^= 1
     path.write_bytes(raw)
-    with pytest.raises(DamagedCheckpoint, match="the file is torn or was changed; use the checkpoint before it"):
+    with pytest.raises(DamagedCheckpoint, match="torn or was changed; use the checkpoint before it, or run the same"):
         load_checkpoint(path)
 
 
@@ -105,6 +105,18 @@ def test_old_checkpoints_and_remains_are_removed(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["step-00000030.pt", "step-00010000.pt"]
     with pytest.raises(ValueError, match="expected keep of at least 1, got 0: one checkpoint must stay"):
         CheckpointFolder(tmp_path, keep=0)
+
+
+def test_names_without_a_number_are_no_checkpoints_and_numbers_are_not_compared_as_texts(tmp_path):
+    folder = CheckpointFolder(tmp_path, keep=2)
+    for name in ("final", "", "9b", "00000007-copy"):
+        (tmp_path / f"step-{name}.pt").touch()
+    for step in (9, 10**8, 99_999_999):
+        save_checkpoint(tmp_path / f"step-{step:08d}.pt", {"step": step})
+    assert folder.load_newest() == {"step": 10**8}
+    folder.save(10**8 + 1, {})
+    assert [path.stem for path in folder.paths()] == ["step-100000000", "step-100000001"]
+    assert len(list(tmp_path.iterdir())) == 6
 
 
 def test_average_of_weights():

@@ -95,7 +95,10 @@ def found(tmp_path_factory, outside, server):
     exits = OPEN.replace("    ...", IN_THE_JUDGE + "    return scores")
     unnamed = "name = 'masks.target'\ncheck(name, lambda ids: ids)"
     notebook(folder / "tampers.ipynb", PATCHES, unnamed, fake + WRONG, exits)
-    (folder / "broken.ipynb").write_text("{")
+    for name, content in {"broken": b"{", "empty": b"", "latin": b'{"cells": "\xe9"}', "list": b"[]"}.items():
+        (folder / f"{name}.ipynb").write_bytes(content)
+    for status in (0, 3):
+        notebook(folder / f"exit{status}.ipynb", OWN, f"os._exit({status})", PADDING)
     (folder / "=1+1").mkdir()
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     output = tmp_path_factory.mktemp("output")
@@ -131,6 +134,8 @@ def test_notebooks_in_a_folder_are_one_student_and_tries_come_from_home(found):
         ("loop", "solved", "stopped after 40 seconds"),
         ("forks", "look at it", "stopped at more than 64 processes"),
         ("outward", "look at it", "ended with SIGSEGV"),
+        ("exit0", "look at it", "exit0.ipynb: ended Python (exit status 0)"),
+        ("exit3", "look at it", "exit3.ipynb: ended Python (exit status 3)"),
     ],
 )
 def test_what_a_notebook_does_to_itself_is_told_and_what_was_before_counts(student, before, words, found):
@@ -179,11 +184,14 @@ def test_a_tampered_check_gains_nothing(found):
     under_another_name = "the notebook says passed; its answer was not found"
     assert found[0]["tampers", "masks.target"]["note"] == under_another_name
     assert found[0]["tampers", "masks.causal"]["note"] == "a `check` of its own"
-    assert "the process ended" in found[0]["tampers", "masks.softmax"]["note"]
+    assert "ended Python (exit status 0)" in found[0]["tampers", "masks.softmax"]["note"]
 
 
 def test_what_is_no_notebook_has_a_row_and_no_name_is_a_formula(found):
-    assert "could not be read" in found[2]["broken"][0]
+    wanted = {"broken": "text that is not JSON", "empty": "an empty file", "latin": "text that is not UTF-8"}
+    for name, got in (wanted | {"list": "a file of another form"}).items():
+        expected = f"{name}.ipynb: expected a notebook of at most 50 MB, got {got}: ask for it again"
+        assert found[2][name] == [expected]
     assert found[2]["'=1+1"] == ["no notebook"]
     assert "no network" in found[1]
 
@@ -333,7 +341,7 @@ def test_nothing_runs_on_when_the_report_ends(number, tmp_path):
     assert child.exitcode == {"SIGINT": 130, "SIGTERM": 143, "SIGKILL": -9}[number]
     assert until(lambda: not alive(), 10)
     assert (tmp_path / "report" / "table.csv").read_text("utf-8-sig").splitlines()[1:] == [
-        "a,,trouble,,,a.ipynb: it could not be read (TypeError)"
+        'a,,trouble,,,"a.ipynb: expected a notebook of at most 50 MB, got a file of another form: ask for it again"'
     ]
     assert "2 of 3 students are missing." in (tmp_path / "report" / "index.html").read_text("utf-8")
 

@@ -389,9 +389,12 @@ def test_tags_fill_slices(course):
 # --- the Corpus, and files of pairs -----------------------------------------------------------------------------------
 
 
-def test_refusals(course):
+def test_refusals(course, unchecked):
     with pytest.raises(ValueError, match=r"expected one of the splits train, test.*, got 'dev': choose one of them"):
         course["dev"]
+    for odd in (-1, 1.5):
+        with pytest.raises(ValueError, match=f"expected n_train as a whole number of at least 0, got {odd}: it counts"):
+            corpus.course_corpus(0, odd)
 
 
 def test_a_file_of_pairs(tmp_path):

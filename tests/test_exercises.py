@@ -367,3 +367,8 @@ def _flat(value):
 
 def test_numpy_scalars_count_as_numbers():
     assert as_tensor(np.float32(2.5)).item() == 2.5
+
+
+def test_a_table_that_is_too_small_fails():
+    table = torch.ones(64, 64).tril().bool()
+    assert not check_exercise(registry()["masks.causal"], lambda n: table[:n, :n]).passed

@@ -102,6 +102,17 @@ def test_weights_that_are_no_numbers_are_refused(number, tmp_path, capsys):
     assert not (tmp_path / "exported").exists()
 
 
+def test_what_a_training_keeps_is_no_place_for_the_files(tmp_path, capsys):
+    run, other = make_run(tmp_path / "run"), tmp_path / "other"
+    (other / "checkpoints").mkdir(parents=True)
+    (other / "options.json").write_text("{}")
+    before = sorted(tmp_path.rglob("*"))
+    for output in (run / "checkpoints", run / "checkpoints" / "new", other / "checkpoints", run / "curve.svg"):
+        assert export.main([str(run), "--output", str(output)]) == 1
+        assert f"expected a folder without a training for the files, got {output}: name" in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_what_is_no_translator_is_refused_in_one_line(tmp_path, capsys):
     assert export.main([str(tmp_path)]) == 1
     assert "got no model.pt: train into that folder first" in capsys.readouterr().err

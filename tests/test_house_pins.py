@@ -95,6 +95,15 @@ def test_constraints_pin_what_requirements_do_not():
     assert len(brought) > 50
 
 
+def test_what_is_installed_is_listed_without_git(monkeypatch, capfd):
+    monkeypatch.setenv("PATH", "")
+    lines = pins.installed_pins()
+    assert capfd.readouterr() == ("", "")
+    assert len(lines) > 50
+    assert all(re.fullmatch(r"[\w.-]+==[\w.+]+", line) for line in lines)
+    assert not {"pip", "wheel", "course-lib"} & {pins.name_of(line) for line in lines}
+
+
 def test_the_same_pythons_are_named_everywhere():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"Python {FIRST} to {LAST}" in " ".join(readme.split())

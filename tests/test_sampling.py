@@ -88,6 +88,14 @@ def test_impossible_choices_are_refused(options, message, unchecked):
         sample(lambda *given: (torch.zeros(1, 1, 5), None), None, torch.tensor([[1]]), **{"max_len": 1, **options})
 
 
+@pytest.mark.parametrize("logits", [[0.0, math.nan], [0.0, math.inf], [-math.inf, -math.inf]])
+def test_logits_without_a_largest_number_are_refused(logits):
+    message = "expected a finite largest logit, got NaN or infinity: mend `step`, or the temperature"
+    for options in ({}, {"top_k": 1}, {"top_p": 0.5}):
+        with pytest.raises(ValueError, match=message):
+            sample(lambda *given: (torch.tensor([[logits]]), None), None, torch.tensor([[1]]), 1, **options)
+
+
 @pytest.mark.parametrize("number", [-1, 1.5, math.nan, None, "1"])
 def test_filters_refuse_what_leaves_no_word(number, unchecked):
     for k in (0, number):

@@ -279,18 +279,22 @@ def test_checkpoint_of_something_else_is_refused(tmp_path):
 
 def test_time_budget_is_kept(monkeypatch):
     clock = itertools.count(step=0.0625)  # looked at when an update begins and when it ends
-    monkeypatch.setattr("course_lib.training.trainer.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(time, "process_time", itertools.count().__next__)
     state = make_trainer(steps=None, seconds=0.5, evaluate_every=10_000).run()
     assert (state.step, state.seconds) == (8, 0.5)
 
 
-@pytest.mark.parametrize("pause", [10.0, -10.0])
-def test_a_pause_is_no_training(pause, monkeypatch):
+@pytest.mark.parametrize(
+    ("pause", "update", "steps"), [(10.0, 16, 35), (-10.0, 16, 81), (10.0, 1, 80), (-10.0, 1, 81), (3600.0, 2, 56)]
+)
+def test_a_pause_is_no_training(pause, update, steps, monkeypatch):
     """Ctrl-Z, a machine that slept, or a clock that goes back: the other updates still get their time."""
-    clock = (0.0625 * n + pause * (n > 30) for n in itertools.count())  # within the 16th update
-    monkeypatch.setattr("course_lib.training.trainer.time.perf_counter", lambda: next(clock))
+    clock = (0.0625 * n + pause * (n > 2 * update - 2) for n in itertools.count())  # within this update
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(time, "process_time", itertools.count(step=0.0625).__next__)
     state = make_trainer(steps=None, seconds=5.0, evaluate_every=10_000).run()
-    assert state.step == (35 if pause > 0 else 81)
+    assert state.step == steps
     assert 5 <= state.seconds < 5.1
 
 

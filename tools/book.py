@@ -1,6 +1,8 @@
 """Build the book from the stored outputs: `python -m tools.book [--output FOLDER]`. A warning is an error."""
 
 import argparse
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,6 +28,17 @@ main()
 """
 
 
+def remove_remains(folder: Path) -> None:
+    """Remove what killed builds left in the folder: a name says which process began it."""
+    for path in folder.glob("new-*"):
+        try:
+            os.kill(int(path.name.split("-")[1]), 0)  # only asks whether it runs
+        except PermissionError:  # it does, as somebody else's
+            continue
+        except (OSError, OverflowError, ValueError):
+            shutil.rmtree(path, ignore_errors=True)
+
+
 def build(source: Path = ROOT, output: Path = ROOT) -> tuple[Path, str]:
     """Build `output`/_build/html from nothing; return its first page, and what went wrong ("" when nothing did).
 
@@ -34,7 +47,9 @@ def build(source: Path = ROOT, output: Path = ROOT) -> tuple[Path, str]:
     """
     html = output / "_build" / "html"
     html.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory(dir=html.parent, prefix="new-") as beside:
+    remove_remains(html.parent)
+    made = tempfile.TemporaryDirectory(dir=html.parent, prefix=f"new-{os.getpid()}-")
+    with tempfile.TemporaryDirectory() as home, made as beside:
         command = [sys.executable, "-c", START, "build", str(source), "--path-output", beside]
         command += ["--all", "--warningiserror", "--keep-going", "--quiet"]
         done = subprocess.run(

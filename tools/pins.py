@@ -100,9 +100,15 @@ def ask(pin: str) -> str:
     return json.loads(report)["install"][0]["metadata"].get("requires_python", "")
 
 
+def installed_pins() -> list[str]:
+    """A line for every installed package, as `pip freeze` writes it, which complains where there is no git."""
+    command = [sys.executable, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check"]
+    command += ["--exclude-editable", "--exclude=pip", "--exclude=wheel"]
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()
+
+
 def main() -> int:
-    command = [sys.executable, "-m", "pip", "freeze", "--exclude-editable", "--disable-pip-version-check"]
-    installed = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()
+    installed = installed_pins()
     chosen = [pin for name in FILES[:2] for pin in read(name)]
     names = {name_of(pin.name) for pin in chosen}
     lines = [line.partition("+")[0] for line in installed if "==" in line and name_of(line) not in names]

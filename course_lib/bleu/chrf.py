@@ -6,11 +6,11 @@ Source: Popović 2015, "chrF: character n-gram F-score for automatic MT evaluati
 from collections.abc import Sequence
 
 from course_lib.bleu import References, check_pairs, ngrams
+from course_lib.sizes import check_between
 
 PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
-# for each order: n-grams of the hypothesis, of the reference, and of both
-Counts = list[tuple[int, int, int]]
+Counts = list[tuple[int, int, int]]  # for each order: n-grams of the hypothesis, of the reference, and of both
 
 
 def count_overlap(hypothesis: Sequence[str], reference: Sequence[str], n: int) -> tuple[int, int, int]:
@@ -80,6 +80,7 @@ def corpus_chrf(
     68.66
     """
     check_pairs(hypotheses, references)
+    check_between(0, 10**9, beta=beta)
     if min(char_order, word_order) < 0 or char_order + word_order == 0:
         raise ValueError(f"expected n-grams to count, got char_order {char_order}, word_order {word_order}: raise one")
     total = [(0, 0, 0)] * (char_order + word_order)

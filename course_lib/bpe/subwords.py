@@ -15,6 +15,7 @@ from typing import SupportsIndex, TypeVar
 
 from course_lib.bpe.fast import Pair, WordCache, learn_merges
 from course_lib.files import sha256, written_whole
+from course_lib.sizes import check_whole
 from course_lib.tokens import BOS, EOS, PAD, UNK
 
 SPECIALS = {"<pad>": PAD, "<bos>": BOS, "<eos>": EOS, "<unk>": UNK}
@@ -70,6 +71,7 @@ class Subwords:
     @classmethod
     def train(cls: type[Self], texts: Iterable[str], n_merges: int, specials: dict[str, int] = SPECIALS) -> Self:
         """Learn `n_merges` merges, fewer if no pair is left. Ids: specials, base tokens, merges; ties by the ids."""
+        check_whole(0, n_merges=n_merges)
         words = Counter(chain.from_iterable(map(cls.split, several(texts))))
         first = 1 + max(specials.values(), default=-1)
         vocab = {token: i for i, token in enumerate(cls.base_tokens(words), start=first)}
@@ -78,8 +80,7 @@ class Subwords:
         for word, frequency in words.items():
             for part in mergeable(word):
                 parts[part] += frequency
-        merges = learn_merges(parts, vocab, n_merges, set(specials))
-        return cls(vocab, merges, specials)
+        return cls(vocab, learn_merges(parts, vocab, n_merges, set(specials)), specials)
 
     @property
     def vocab_size(self) -> int:

@@ -14,6 +14,7 @@ from course_lib.corpus.dictionary import NOUN
 from course_lib.corpus.grammar import EN_ORDER, Because, Clause, Coordination, align, spell_en, spell_ko
 from course_lib.corpus.tree_sampler import KINDS, Sampler
 from course_lib.corpus.tree_tags import tags_of
+from course_lib.sizes import check_whole
 
 Words = tuple[str, ...]
 
@@ -75,8 +76,7 @@ class Corpus:
         return Corpus(self.name, self.tgt_language, self.src_language, splits)
 
 
-# split: (how many, kinds of sentences, what else is special)
-EVALUATION_SPLITS = {
+EVALUATION_SPLITS = {  # split: (how many, kinds of sentences)
     "test": (1000, tuple(KINDS)),
     "val": (500, tuple(KINDS)),
     "held_out_pairs": (500, tuple(KINDS)),
@@ -107,11 +107,11 @@ def course_corpus(seed: int = 0, n_train: int = 20_000) -> Corpus:
     >>> pair.tgt_text
     'Jihyeon wiped the red shoes in the yard because farmers played the flute at night'
     """
+    check_whole(0, n_train=n_train)
     seen: set[Words] = set()
     splits = {}
     for split, (size, kinds) in EVALUATION_SPLITS.items():
-        weights = {kind: KINDS.get(kind, 1) for kind in kinds}
-        splits[split] = generate(seed, split, size, weights, seen)
+        splits[split] = generate(seed, split, size, {kind: KINDS.get(kind, 1) for kind in kinds}, seen)
     train = generate(seed, "train", n_train, KINDS | {"ambiguous": 3}, seen)
     return Corpus("course", "ko", "en", {"train": train} | splits)
 
@@ -119,8 +119,7 @@ def course_corpus(seed: int = 0, n_train: int = 20_000) -> Corpus:
 def generate(seed: int, split: str, size: int, weights: dict[str, int], seen: set[Words]) -> list[Sentence]:
     """`size` new sentences of the kinds in `weights`; adds their two sides to `seen`."""
     random = Random(f"{seed} {split}")
-    names = lexicon.HELD_OUT_NAMES if split == "held_out_names" else lexicon.NAMES
-    sampler = Sampler(random, names)
+    sampler = Sampler(random, lexicon.HELD_OUT_NAMES if split == "held_out_names" else lexicon.NAMES)
     kinds, chances = list(weights), list(weights.values())
     sentences = []
     while len(sentences) < size:

@@ -9,8 +9,7 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-# Names and numbers of glibc's malloc.h.
-M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # names and numbers of glibc's malloc.h
 LARGEST = 2**30
 SPARE = 2**27
 

@@ -32,8 +32,7 @@ def save_checkpoint(path: str | os.PathLike, state: dict[str, Any]) -> None:
     ...     load_checkpoint(Path(folder) / "a.pt")
     {'step': 3}
     """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     buffer = io.BytesIO()
     torch.save(state, buffer)
     content = buffer.getvalue()
@@ -45,14 +44,14 @@ def load_checkpoint(path: str | os.PathLike, device: Any = "cpu") -> dict[str, A
     """Read what `save_checkpoint` wrote; a torn, changed or foreign file raises DamagedCheckpoint."""
     raw = Path(path).read_bytes()
     digest, content = raw[len(_MAGIC) : len(_MAGIC) + 32], raw[len(_MAGIC) + 32 :]
-    if not raw.startswith(_MAGIC):
+    if not raw.startswith(_MAGIC[: len(raw)]):
         raise DamagedCheckpoint(
             f"expected a checkpoint of this course, got {Path(path).name}, which begins otherwise: choose another file"
         )
     if hashlib.sha256(content).digest() != digest:
         raise DamagedCheckpoint(
             f"expected the content that the checksum of {Path(path).name} names, got {len(content)} other bytes: "
-            "the file is torn or was changed; use the checkpoint before it"
+            "the file is torn or was changed; use the checkpoint before it, or run the same train command again"
         )
     try:
         state = torch.load(io.BytesIO(content), map_location=device, weights_only=True)
@@ -87,8 +86,9 @@ class CheckpointFolder:
         self.keep = keep
 
     def paths(self) -> list[Path]:
-        """The checkpoints, oldest first."""
-        return sorted(self.folder.glob("step-*.pt"))
+        """The checkpoints, oldest first; a name without a number is another file's."""
+        found = [path for path in self.folder.glob("step-*.pt") if path.stem[5:].isdecimal()]
+        return sorted(found, key=lambda path: int(path.stem[5:]))
 
     def save(self, step: int, state: dict[str, Any]) -> None:
         """Save, then remove what is older than the newest `keep`, and what killed runs left half written."""

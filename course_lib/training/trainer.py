@@ -99,8 +99,7 @@ class Trainer:
             bar.close()
             if self.whole and self.state.step:
                 self._save()
-        if self.interrupts.seen and not self.stopped:
-            # It came when all updates were done: what follows is not wanted.
+        if self.interrupts.seen and not self.stopped:  # it came when all updates were done: the rest is not wanted
             raise KeyboardInterrupt(self.interrupts.seen)
         if self.stopped and self.rank == 0:
             goes_on = "" if self.checkpoints is None else "; run the same again to go on from here"
@@ -131,7 +130,7 @@ class Trainer:
 
     def _update(self, batch: Any) -> None:
         """One step down the gradient of the whole batch, of which this process computes its rows."""
-        begun, state, settings = time.perf_counter(), self.state, self.settings
+        begun, worked, state, settings = time.perf_counter(), time.process_time(), self.state, self.settings
         self.model.train()
         real = int((batch.tgt_out != PAD).sum())
         ahead = state.step + 1
@@ -162,7 +161,7 @@ class Trainer:
         self.whole = False
         self.optimizers.step()
         state.step, state.index, state.tokens = ahead, state.index + 1, state.tokens + real
-        most = 50 * state.seconds / ahead if ahead > 10 else math.inf  # what was paused or slept has not trained
+        most = 50 * state.seconds / ahead if state.seconds else time.process_time() - worked  # a pause has not trained
         took = min(max(time.perf_counter() - begun, 0.0), most)
         seconds, self.stopped = self._agreed(took, self.interrupts.seen)
         state.seconds += seconds

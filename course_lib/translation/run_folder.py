@@ -39,9 +39,8 @@ READ: dict[str, Callable[[Any], bool]] = {
 def only_user(folder: Path) -> Iterator[None]:
     """Make the folder of a training, and keep other trainings out of it until the block ends."""
     check_writable(folder)
-    lock = FileLock(folder / ".lock", timeout=0)
     try:
-        lock.acquire()
+        lock = FileLock(folder / ".lock", timeout=0).acquire()
     except Timeout:
         raise ValueError(f"expected a folder that no other training uses, got {folder}: name another") from None
     with lock:

@@ -34,6 +34,10 @@ HOLDS = {
 }
 
 
+class NoNotebook(ValueError):
+    """A file that holds no notebook; a sentence says what it is."""
+
+
 @dataclass
 class Row:
     """One exercise of one student. `verdict` is "solved", "wrong", "open", "not reached", or "look at it"."""
@@ -107,11 +111,10 @@ def _judge(student: Student, folder: Path, limits: Limits) -> None:
     notebooks = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
     for notebook in notebooks:
         try:
-            cells = json.loads(_text(notebook))["cells"]
-            sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-            rows = list(_rows(notebook, sources, limits, student.trouble))
+            rows = list(_rows(notebook, _cells(notebook), limits, student.trouble))
         except UNREADABLE as error:
-            student.trouble.append(f"{notebook.name}: it could not be read ({type(error).__name__})")
+            why = error if isinstance(error, NoNotebook) else f"it could not be judged ({type(error).__name__})"
+            student.trouble.append(f"{notebook.name}: {why}")
             continue
         for row in rows:
             if entry := at_home.get(row.exercise):  # the run of a finished notebook knows of one try
@@ -120,6 +123,18 @@ def _judge(student: Student, folder: Path, limits: Limits) -> None:
             if row.exercise not in student.rows or student.rows[row.exercise].verdict != "solved":
                 student.rows[row.exercise] = row
     student.trouble += [] if notebooks else ["no notebook"]
+
+
+def _cells(notebook: Path) -> list[str]:
+    """The sources of a notebook's code cells."""
+    try:
+        cells = json.loads(_text(notebook))["cells"]
+        return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except UNREADABLE as error:
+        words = {UnicodeDecodeError: "text that is not UTF-8", json.JSONDecodeError: "text that is not JSON"}
+        size, got = notebook.stat().st_size, words.get(type(error), "a file of another form")
+        got = "an empty file" if not size else "a larger file" if size > LARGEST else got
+        raise NoNotebook(f"expected a notebook of at most {LARGEST >> 20} MB, got {got}: ask for it again") from None
 
 
 def _rows(notebook: Path, cells: list[str], limits: Limits, trouble: list[str]) -> Iterator[Row]:
@@ -163,7 +178,7 @@ def _verdicts(answers: list[tuple[str, str]], folder: Path, limits: Limits) -> l
         given = json.dumps(answers[len(found) :])
         said, why = run("answers", folder, given, limits._replace(seconds=left), SILENT)
         found += _lines(said)[: len(answers) - len(found)]
-        found += [{"error": why or "the process ended"}] if len(found) < len(answers) else []
+        found += [{"error": why}] if len(found) < len(answers) else []
     return found + [{"error": "no time was left to judge it"}] * (len(answers) - len(found))
 
 

@@ -38,6 +38,7 @@ START = "import sys; sys.path.insert(0, sys.argv[1]); from course_practice.repor
 PROBE = "import os, runpy, sys; own = runpy.run_path(sys.argv[1]); own['shut_in'](os.getcwd(), own['Limits'](), True)"
 HOMES = ("HOME", "TMPDIR", "TEMP", "TRANSFORMER_COURSE_HOME", "IPYTHONDIR", "MPLCONFIGDIR")
 LARGEST_FILE, LARGEST_FOLDER, MOST_SAID = 2**30, 4 * 2**30, 2**26  # bytes
+END = "{}"  # the last line of a task that came to its end: `os._exit(0)` looks like one
 LOOK = 0.1  # seconds between two looks at the processes
 STOPPED = threading.Event()  # nobody waits for a report any more: all processes end
 MOUNT_SETATTR, FROM_HERE, ALL_BELOW, BIND, READ_ONLY = 442, -100, 0x8000, 4096, 1
@@ -72,7 +73,7 @@ def has_namespaces() -> bool:
 
 
 def run(task: str, folder: Path, given: str, limits: Limits, silent: float = math.inf) -> tuple[str, str]:
-    """What a task of `worker` said in the folder, and how it ended: "" where it came to its end.
+    """What a task of `worker` said in the folder, and how it ended: "" where it came to its end, which it says last.
 
     What it says goes into a file, which cannot fill this process's memory; after `silent` seconds without it, it ends.
     """
@@ -103,8 +104,8 @@ def run(task: str, folder: Path, given: str, limits: Limits, silent: float = mat
         said.seek(0)
         text = said.read(MOST_SAID).decode("utf-8", "replace")
     code = child.returncode
-    ended = f"ended with {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}" if code else ""
-    return text, why or ended
+    early = "" if END in text.split("\n") else f"ended Python (exit status {code})"
+    return text, why or (f"ended with {signal.Signals(-code).name}" if code < 0 else early)
 
 
 def _start(command: list[str], folder: Path, said: int | IO[bytes]) -> subprocess.Popen:

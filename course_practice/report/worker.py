@@ -33,6 +33,7 @@ def main() -> None:
     work = {"cells": prepared_run, "answers": prepared_judge}[task]()
     shut_in(os.getcwd(), Limits(float(seconds), int(memory), int(processes)), namespaces == "True")
     work(given, say)
+    say()  # `confined.END`
 
 
 def prepared_run() -> Callable[..., None]:

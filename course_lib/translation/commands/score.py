@@ -125,17 +125,14 @@ def score_files(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         hypotheses, references = [text.lower() for text in hypotheses], [[*map(str.lower, row)] for row in references]
     counted = {"score": bleu.score, "precisions": bleu.precisions, "brevity_penalty": bleu.brevity_penalty}
     counted |= {"hyp_len": bleu.statistics.hyp_len, "ref_len": bleu.statistics.ref_len, "signature": bleu.signature}
-    chrf = {"score": corpus_chrf(hypotheses, references, word_order=words)}
     case, version = "lc" if options.lowercase else "mixed", f"course_lib-{course_lib.__version__}"
-    how = f"nrefs:{len(texts) - 1}|case:{case}|eff:yes|nc:6|nw:{words}|space:no"  # in sacrebleu's form
-    chrf["signature"] = f"{how}|version:{version}"
+    how = f"nrefs:{len(texts) - 1}|case:{case}|eff:yes|nc:6|nw:{words}|space:no|version:{version}"  # as sacrebleu's
+    chrf = {"score": corpus_chrf(hypotheses, references, word_order=words), "signature": how}
     figures: dict[str, Any] = {"lines": len(hypotheses), "bleu": counted, "chrf": chrf}
     text = f"{bleu}\n  {bleu.signature}\nchrF2{'+' * words} = {chrf['score']:.2f}\n  {chrf['signature']}\n"
     if options.sentences:
         rows = list(zip(hypotheses, references, strict=True))
-        bleus = [sentence_bleu(*row, **counting).score for row in rows]
-        chrfs = [sentence_chrf(*row, word_order=words) for row in rows]
-        scored = list(zip(bleus, chrfs, strict=True))
+        scored = [(sentence_bleu(*row, **counting).score, sentence_chrf(*row, word_order=words)) for row in rows]
         figures["sentences"] = [{"bleu": one, "chrf": other} for one, other in scored]
         lines = [f"{number}\t{one:.2f}\t{other:.2f}" for number, (one, other) in enumerate(scored, start=1)]
         text = "\n".join(["line\tBLEU\tchrF", *lines]) + "\n\n" + text

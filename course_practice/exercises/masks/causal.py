@@ -16,7 +16,7 @@ def with_two_loops(n):
 
 EXERCISE = Exercise(
     reference=causal_mask,
-    cases=lambda: [case(n, about=f"{n} token{'s' * (n != 1)}") for n in (1, 2, 3, 5, 8)],
+    cases=lambda: [case(n, about=f"{n} token{'s' * (n != 1)}") for n in (1, 2, 3, 5, 8, 70)],
     canonical=one_infinity,
     alternatives=(by_comparing_positions, with_two_loops),
 )
