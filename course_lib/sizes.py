@@ -2,14 +2,13 @@
 
 
 def check_whole(least: int = 1, **numbers: object) -> None:
-    """Refuse what counts nothing: a fraction, NaN, several numbers, or less than `least`.
+    """Refuse what counts nothing: a fraction, NaN, or less than `least`.
 
     >>> check_whole(beam_size=0)
     Traceback (most recent call last):
     ValueError: expected beam_size as a whole number of at least 1, got 0: it counts
     """
     for name, number in numbers.items():
-        number = getattr(number, "shape", ()) or number  # several numbers are told by their shape
         if not (hasattr(number, "__index__") and number >= least):
             raise ValueError(f"expected {name} as a whole number of at least {least}, got {number!r}: it counts")
 

@@ -232,14 +232,6 @@ def test_empty_and_tiny_sizes(shape):
     assert torch.equal(weights, torch.ones(shape))
 
 
-def test_a_causal_mask_of_no_size_is_refused(unchecked):
-    assert causal_mask(0).shape == (0, 0)
-    for n, got in ((-1, "-1"), (2.5, "2.5"), (torch.tensor([[5, 6]]), "torch.Size([1, 2])")):
-        words = f"expected n as a whole number of at least 0, got {got}: it counts"
-        with pytest.raises(ValueError, match=re.escape(words)):
-            causal_mask(n)
-
-
 @pytest.mark.parametrize(("scores", "mask"), [((3, 3), (4, 3, 3)), ((3, 1), (3, 3)), ((3, 3), (1, 1, 3, 3))])
 def test_a_mask_that_would_make_the_weights_larger_is_refused(scores, mask, unchecked):
     words = f"expected a mask that broadcasts to {scores}, got {mask}: cut it"

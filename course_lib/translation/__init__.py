@@ -126,8 +126,9 @@ class Translator:
         model_class, config_class = MODELS[content["kind"]]
         config, weights = config_class(**content["config"]), content["weights"]
         # Before anything is built: a damaged configuration may describe a model of any size.
-        few_layers = getattr(config, "n_layers", 0) <= len(weights)
-        if not few_layers or shapes_of(model_class, config) != {name: weight.shape for name, weight in weights.items()}:
+        most = {"n_layers": len(weights), "d_model": sum(weight.numel() for weight in weights.values())}
+        small = all(getattr(config, name, 0) <= number for name, number in most.items())
+        if not small or shapes_of(model_class, config) != {name: weight.shape for name, weight in weights.items()}:
             raise ValueError(
                 f"expected a model of this course in {folder}, got another, whose weights have not the shapes of "
                 f"{config}: train into an empty folder"
