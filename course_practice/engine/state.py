@@ -155,7 +155,7 @@ def names_read() -> Iterator[None]:
         before = getattr(_here, "names", None)
         _here.names = before or (_names(), _insides())
         loaded = sys.modules.copy().items()  # after each block, the library's names would make a check a tenth longer
-        library = [[module, vars(module).copy()] for name, module in loaded if name.startswith("course_lib")]
+        library = [_kept(module) for name, module in loaded if name.startswith("course_lib")]
         try:
             yield
         finally:
@@ -186,7 +186,12 @@ def _insides() -> list[tuple]:
 
 def _names() -> list[list]:
     own = [module for name, module in sys.modules.copy().items() if name.startswith(__package__)]
-    return [[owner, vars(owner).copy()] for owner in (*_NAMESPACES, *own)]
+    return [_kept(owner) for owner in (*_NAMESPACES, *own)]
+
+
+def _kept(owner: Any) -> list:
+    names = vars(owner).copy()
+    return [owner, names, _places(names)]
 
 
 @contextlib.contextmanager
@@ -226,16 +231,16 @@ def state_restored() -> Iterator[None]:
 
 def _put_names_back(kept: list) -> None:
     """Undo what code has patched. A module's new names stay: libraries load parts of themselves when first used."""
-    owner, before = kept
+    owner, before, places = kept
     now = vars(owner)
-    if _places(now) == _places(before):
+    if _places(now) == places:
         return
     for name, value in before.items():
         if now.get(name) is not value:
             setattr(owner, name, value)
     for name in [name for name in now if isinstance(owner, type) and name not in before]:
         delattr(owner, name)  # it hid what the class above has
-    kept[1] = now.copy()
+    kept[:] = _kept(owner)
 
 
 def _places(names: dict[str, Any]) -> bytes:
