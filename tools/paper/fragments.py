@@ -126,6 +126,8 @@ def on_paper(page: Page, behind: dict[str, Appendix]) -> None:
     _exercises(page, behind)
     for view in article.select('[data-course="attention_view"]'):
         _still_view(view)
+    for words in article.select(".course-screen"):  # which tell what to do with the mouse
+        words.replace_with(words.get("data-paper", ""))
     for useless in article.select(SCREEN):
         if not useless.decomposed:
             useless.decompose()
