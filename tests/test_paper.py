@@ -125,7 +125,8 @@ def test_pdf_has_contents_bookmarks_tags_and_links_that_lead_inside(book, tmp_pa
         keys = [int(page.StructParents) for page in whole.pages]
         assert len(set(keys)) == len(keys)
         assert whole.Root.MarkInfo.Marked
-        assert str(whole.docinfo["/Title"]) == "The book"
+        assert [str(whole.docinfo[key]) for key in ("/Title", "/Subject")] == ["The book", "A lead."]
+        assert whole.open_metadata()["dc:description"] == "A lead."
 
 
 def test_epub_is_xhtml_whose_links_and_pictures_are_there(book, tmp_path):
@@ -144,6 +145,7 @@ def test_epub_is_xhtml_whose_links_and_pictures_are_there(book, tmp_path):
             for address in filter(None, (element.get("href"), element.get("src"))):
                 if not address.startswith("https://"):
                     check_address(name, address, trees, names)
+    assert trees["book.opf"].findtext(".//{*}description") == "A lead."
     chapter = trees["chapters/01_one.xhtml"]
     assert [math.nsmap[math.prefix] for math in chapter.iter("{*}math")] == [epub.MATHML]
     assert [image.get("alt") for image in chapter.iter("{*}img")] == ["One."]

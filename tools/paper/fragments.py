@@ -79,6 +79,11 @@ class Page:
     def title(self) -> str:
         return _words(self.article.find("h1"))
 
+    @property
+    def lead(self) -> str:
+        """What the page says of itself first."""
+        return _words(self.article.select_one("h1 ~ p"))
+
     def sections(self) -> list[tuple[str, str]]:
         """The headings of the second level, each with its anchor."""
         found = [(heading.parent.get("id"), _words(heading)) for heading in self.article.select("section > h2")]
