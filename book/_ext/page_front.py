@@ -28,7 +28,8 @@ class Start(SphinxDirective):
         mistakes = sum(len(yaml.safe_load(p.read_text(encoding="utf-8"))) for p in (book / "pitfalls").glob("*.yml"))
         hours = totals(env)
         facts = {
-            f"{hours['main']} hours": f"to read {len(required(env))} chapters, and {hours['practice']} hours to practice",
+            f"{hours['main']} hours": f"to read {len(required(env))} chapters, and {hours['practice']} hours to "
+            "practice",
             f"{hours['exercises']} exercises": "whose checks name your mistake",
             f"{mistakes} mistakes": "that others made, each with what it does",
             f"{stored['exact_match_on_test']:.1%} right": f"of {stored['test_sentences']:,} new sentences, after "
