@@ -24,9 +24,9 @@ FRAMES = (
     '<div class="course-frame" data-text="One."><svg viewBox="0 0 9 9" width="90"><text>1</text></svg></div>'
     '<div class="course-frame" data-text="Two." hidden><svg viewBox="0 0 9 9"><text>2</text></svg></div>'
 )
-FIRST = """<h1>The book<a class="headerlink" href="#the-book">#</a></h1><p>A lead.</p>
-<div class="course-translator"><p>Try</p></div><style>p { color: red }</style>
-<svg><style>rect { fill: none }</style></svg>
+FIRST = """<h1>The book<a class="headerlink" href="#the-book">#</a></h1>
+<p>A lead<span class="course-screen" data-paper=".">: click</span></p><div class="course-translator"><p>Try</p></div>
+<style>p { color: red }</style><svg><style>rect { fill: none }</style></svg>
 <p><a href="../chapters/01_one.html#sums">sums</a>
 <a href="../_downloads/all.zip">all of them</a> <a href="https://example.org/">elsewhere</a></p>"""
 CHAPTER = f"""<h1>01 · One</h1><section id="sums"><h2>Sums of 한국어</h2>
@@ -124,7 +124,7 @@ def test_pdf_has_contents_bookmarks_tags_and_links_that_lead_inside(book, tmp_pa
         keys = [int(page.StructParents) for page in whole.pages]
         assert len(set(keys)) == len(keys)
         assert whole.Root.MarkInfo.Marked
-        assert str(whole.docinfo["/Title"]) == "The book"
+        assert [whole.docinfo["/Title"], whole.open_metadata()["dc:description"]] == ["The book", "A lead."]
 
 
 def test_epub_is_xhtml_whose_links_and_pictures_are_there(book, tmp_path):
@@ -145,7 +145,8 @@ def test_epub_is_xhtml_whose_links_and_pictures_are_there(book, tmp_path):
                     check_address(name, address, trees, names)
     chapter = trees["chapters/01_one.xhtml"]
     assert [math.nsmap[math.prefix] for math in chapter.iter("{*}math")] == [epub.MATHML]
-    assert [image.get("alt") for image in chapter.iter("{*}img")] == ["One."]
+    told = [trees["book.opf"].findtext(".//{*}description"), *(image.get("alt") for image in chapter.iter("{*}img"))]
+    assert told == ["A lead.", "One."]
 
 
 def check_address(name, address, trees, names):

@@ -47,8 +47,9 @@ def caption(stored: dict) -> str:
         "course's own corpus, reads a Korean sentence that it was never trained on. It writes "
         f"“{stored['translation']}”. "
         f"Of {stored['test_sentences']:,} such sentences it translates {stored['exact_match_on_test']:.1%} exactly. "
-        "Point at an English word, or choose it with the keyboard: the lines lead to the Korean words that the model "
-        "looks at before it writes it."
+        '<span class="course-screen" data-paper="From each English word, the lines lead">Point at an English word, or '
+        "choose it with the keyboard: the lines lead</span> to the Korean words that the model looks at before it "
+        "writes it."
     )
 
 

@@ -13,8 +13,9 @@ from page_map import exists, required, title_of, totals
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-FIRST, SEEN = "01_seq2seq", "05_masks"  # where to begin, and a chapter to look into
-SECTION = "the-causal-mask"
+ASKS, TEST = "00_prerequisites", "warm-up"  # the chapter with the self-test
+FIRST = "01_seq2seq"  # where to begin if it is passed
+SEEN, SECTION = "05_masks", "the-causal-mask"  # a chapter to look into
 
 
 class Start(SphinxDirective):
@@ -27,26 +28,33 @@ class Start(SphinxDirective):
         mistakes = sum(len(yaml.safe_load(p.read_text(encoding="utf-8"))) for p in (book / "pitfalls").glob("*.yml"))
         hours = totals(env)
         facts = {
-            f"{hours['main']} + {hours['practice']} hours": f"to read {len(required(env))} chapters, and to practice",
+            f"{hours['main']} hours": f"to read {len(required(env))} chapters, and {hours['practice']} hours to "
+            "practice",
             f"{hours['exercises']} exercises": "whose checks name your mistake",
             f"{mistakes} mistakes": "that others made, each with what it does",
-            f"{stored['exact_match_on_test']:.1%} right": f"of {stored['test_sentences']:,} sentences new to your "
-            f"translator, after {stored['training_seconds']} seconds of training on a CPU",
+            f"{stored['exact_match_on_test']:.1%} right": f"of {stored['test_sentences']:,} new sentences, after "
+            f"{stored['training_seconds']} seconds on a CPU",
         }
         rows = "".join(f"<div><dt>{name}</dt><dd>{words}</dd></div>" for name, words in facts.items())
-        html = f'<p class="course-buttons">{self.buttons()}</p><dl class="course-facts">{rows}</dl>'
+        html = f'<p class="course-buttons">{self.buttons()}</p>{self.begin()}<dl class="course-facts">{rows}</dl>'
         return [nodes.raw("", html, format="html")]
 
+    def address(self, chapter: str) -> str:
+        return self.env.app.builder.get_relative_uri(self.env.docname, f"chapters/{chapter}")
+
     def buttons(self) -> str:
-        uri = self.env.app.builder.get_relative_uri
         links = []
-        if exists(self.env, FIRST):
-            words = f"Start with {title_of(self.env, FIRST)}"
-            links.append(f'<a class="course-first" href="{uri(self.env.docname, f"chapters/{FIRST}")}">{words}</a>')
+        if exists(self.env, ASKS):
+            links.append(f'<a class="course-first" href="{self.address(ASKS)}#{TEST}">Start here: five questions</a>')
         if exists(self.env, SEEN):
-            address = f"{uri(self.env.docname, f'chapters/{SEEN}')}#{SECTION}"
-            links.append(f'<a href="{address}">See a piece of a chapter</a>')
+            links.append(f'<a href="{self.address(SEEN)}#{SECTION}">Look inside</a>')
         return " ".join(links)
+
+    def begin(self) -> str:
+        if not exists(self.env, ASKS) or not exists(self.env, FIRST):
+            return ""
+        first, asks = (f'<a href="{self.address(name)}">{title_of(self.env, name)}</a>' for name in (FIRST, ASKS))
+        return f'<p class="course-begin">Five right answers lead to {first}, fewer to {asks}.</p>'
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

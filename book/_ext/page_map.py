@@ -163,7 +163,7 @@ class Hours(SphinxDirective):
         hours = totals(self.env)
         text = (
             f"The main path of the {hours['chapters']} chapters takes about **{hours['main']} hours** to read, the "
-            f"first {hours['block']} of them up to the first Transformer block. Asides, which you may leave folded, "
+            f"first {hours['block']} of them up to the first Transformer block. Asides, which you may skip, "
             f"take another {hours['asides']}, and the **{hours['exercises']} exercises** about {hours['practice']}."
         )
         paragraph = nodes.paragraph()
@@ -177,13 +177,14 @@ class Chapters(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         lines = []
         for part in chapters(self.env):
-            lines += [f"**{part['part']}**{' (optional)' if part.get('optional') else ''}", ""]
+            lines += [f"**{part['part']}**", ""]
+            optional = ", optional" * part.get("optional", False)
             for name, entry in part["chapters"].items():
                 title = title_of(self.env, name)
                 here = exists(self.env, name)
                 lines.append(
                     f"* {f'[{title}](/chapters/{name}.ipynb)' if here else f'{title} *(planned)*'}. {entry['about']}"
-                    + (f" *{minutes(self.env, name)[0]} minutes*" if here else "")
+                    + (f" *{minutes(self.env, name)[0]} minutes{optional}*" if here else "")
                 )
             lines.append("")
         box = nodes.container(classes=["course-chapters"])

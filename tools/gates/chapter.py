@@ -13,7 +13,7 @@ from tools.gates.reading import Part, calls, markdown, parts, read, strings, wor
 MADE = "run make notebooks"
 ROLE = re.compile(r"\{[\w:-]+\}$")
 NOT_SHOWN = re.compile(r"<(?:script|style|iframe|link|object|embed)\b", re.IGNORECASE)
-UNKNOWN_TAG = re.compile(r"</?(?!(?:details|summary|a|br|img|kbd|sub|sup)\b)[a-z][^>]*>", re.IGNORECASE)
+UNKNOWN_TAG = re.compile(r"</?(?!(?:details|summary|a|br|img|kbd|span|sub|sup)\b)[a-z][^>]*>", re.IGNORECASE)
 
 
 def stored_form(path: Path) -> list[str]:

@@ -64,7 +64,7 @@ def write(book: Path, target: Path, source: Path = ROOT) -> int:
     files["fonts/CourseHangul-OFL.txt"] = (LIBRARY / "figures" / "fonts" / "OFL.txt").read_bytes()
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        _pack(beside, files, spine, pages[0].title)
+        _pack(beside, files, spine, pages[0].title, pages[0].lead)
         beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)
@@ -192,7 +192,7 @@ def _contents(pages: list[Page], bodies: dict[str, tuple[str, str]]) -> bytes:
     ).encode()
 
 
-def _pack(target: Path, files: dict[str, bytes], spine: list[str], title: str) -> None:
+def _pack(target: Path, files: dict[str, bytes], spine: list[str], title: str, about: str) -> None:
     """The zip: first its kind, not compressed, then where the list of files is, then the files."""
     items, places = [], {name: f"f{number}" for number, name in enumerate(sorted(files))}
     for name, place in places.items():
@@ -213,6 +213,7 @@ def _pack(target: Path, files: dict[str, bytes], spine: list[str], title: str) -
         'unique-identifier="id" xml:lang="en"><metadata xmlns:dc="http://purl.org/dc/elements/1.1/">'
         f'<dc:identifier id="id">{escape(identifier)}</dc:identifier><dc:title>{escape(title)}</dc:title>'
         f"<dc:language>en</dc:language><dc:creator>{escape(authors())}</dc:creator><dc:rights>{RIGHTS}</dc:rights>"
+        f"<dc:description>{escape(about)}</dc:description>"
         f'<meta property="dcterms:modified">{changed}</meta>{ACCESS}</metadata>'
         f"<manifest>{''.join(items)}</manifest><spine>{order}</spine></package>"
     )

@@ -79,6 +79,11 @@ class Page:
     def title(self) -> str:
         return _words(self.article.find("h1"))
 
+    @property
+    def lead(self) -> str:
+        """What the page says of itself first."""
+        return _words(self.article.select_one("h1 ~ p"))
+
     def sections(self) -> list[tuple[str, str]]:
         """The headings of the second level, each with its anchor."""
         found = [(heading.parent.get("id"), _words(heading)) for heading in self.article.select("section > h2")]
@@ -126,6 +131,8 @@ def on_paper(page: Page, behind: dict[str, Appendix]) -> None:
     _exercises(page, behind)
     for view in article.select('[data-course="attention_view"]'):
         _still_view(view)
+    for words in article.select(".course-screen"):  # which tell what to do with the mouse
+        words.replace_with(words.get("data-paper", ""))
     for useless in article.select(SCREEN):
         if not useless.decomposed:
             useless.decompose()

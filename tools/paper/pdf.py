@@ -97,14 +97,15 @@ def write(book: Path, target: Path, source: Path = ROOT) -> int:
             name_pages(page, ends)
             parts.append(printed(page.name, page.title, str(page.article), sheets))
             sheets += len(parts[-1].pdf.pages)
-        front = pages[0]
+        front, lead = pages[0], pages[0].lead
         _open(front, _contents(pages, parts, ends))
         parts.insert(0, printed(front.name, front.title, str(front.article), 1, "r"))
     joined = join([*parts, *ends])
     outline(joined, pages, [*parts, *ends])
     with joined.open_metadata() as about:
         about.update({"dc:title": front.title, "dc:creator": [authors()], "dc:language": {"en"}, "dc:rights": RIGHTS})
-    joined.docinfo["/Title"] = front.title
+        about["dc:description"] = lead
+    joined.docinfo["/Title"], joined.docinfo["/Subject"] = front.title, lead
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         joined.save(beside, object_stream_mode=pikepdf.ObjectStreamMode.generate, compress_streams=True)
