@@ -190,8 +190,7 @@ def _names() -> list[list]:
 
 
 def _kept(owner: Any) -> list:
-    names = vars(owner).copy()
-    return [owner, names, _places(names)]
+    return [owner, names := vars(owner).copy(), _places(names)]
 
 
 @contextlib.contextmanager
