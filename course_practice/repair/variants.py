@@ -30,7 +30,7 @@ class Budget:
     A run of an answer on a case is 1, and more where it takes many steps or calls many functions. `seconds` limit all.
     """
 
-    work: float = 3_500
+    work: float = 3_100
     seconds: float = 60.0
 
 
