@@ -23,7 +23,7 @@ _PRAISE = re.compile(
 _FAULT = re.compile(r"(You|This|That|A|How|Not one|One right)\b")
 _SPELLED_SMALL = re.compile(r"[b-z]\b|\w+\(")
 _COUNTS = ("No", "One", "Two", "Three")
-_ALIKE = 0.8  # how much of a statement must be the same, names of variables aside
+_ALIKE, _SAME = 0.8, 0.95  # how much of a statement must be the same, names of variables aside; where no word is new
 
 
 @functools.lru_cache(maxsize=8)  # a second try finds the answers of the first
@@ -143,7 +143,8 @@ def guilty_lines(change: Change, obj: Any) -> dict[int, str]:
             asked = _words(text) - old or (_words(text) if text in right else set())  # it was moved
             able = [(_likeness(text, other), line) for other, line in open_lines if not asked or asked & _words(other)]
             near = sorted(able, reverse=True)
-            if not near or near[0][0] < _ALIKE or not _words(text):  # of variables alone it says nothing
+            alike = _ALIKE if asked else _SAME
+            if not near or near[0][0] < alike or not _words(text):  # of variables alone it says nothing
                 found.add(None)
             elif len(near) == 1 or near[0][0] > near[1][0]:
                 found.add(near[0][1])

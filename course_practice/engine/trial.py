@@ -208,9 +208,7 @@ class Trial:
     def other_the_second_time(self) -> Result:
         """Every answer is right, and the next one to the same input is not."""
         sentence = "The same input gave another answer the second time: it depends on something outside the function."
-        found = Difference("not-repeatable", sentence)
-        if self.is_random(0):
-            found = Difference("random", _RANDOM)
+        found = Difference("random", _RANDOM) if self.is_random(0) else Difference("not-repeatable", sentence)
         return failed(self.exercise, found, input_of(self.exercise, self.cases[0]))
 
     def excluded(self, time_limit: float) -> Result | None:
