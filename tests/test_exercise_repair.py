@@ -473,15 +473,6 @@ EXAMPLES = {
         """,
         "Line 7: `diff = (f(edited % vocab_size) - before).abs().amax(dim=2)`.",
     ),
-    "a clamp that always gave its bound": (
-        "seq2seq.last_hidden",
-        """
-        def last_hidden(outputs, lengths):
-            last = lengths.clamp(max=outputs.shape[1] - 1)
-            return outputs[torch.arange(len(lengths)), last]
-        """,
-        "Line 2: `last = (lengths - 1).clamp(max=outputs.shape[1] - 1)`.",
-    ),
     "the rank that comes last": (
         "bpe.encode",
         """

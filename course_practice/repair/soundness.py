@@ -25,7 +25,7 @@ from course_practice.repair.observed import Found, Recording, is_empty, same_num
 from course_practice.repair.variants import Variants
 
 _REPLACING = {"missing", "other-piece", "order", "name", "argument"}  # what can put itself in the place of the rest
-_CHANGING = {"masked_fill", "masked_fill_", "where", "min", "max", "minimum", "maximum", "clamp"}
+_CHANGING = {"masked_fill", "masked_fill_", "where", "min", "max", "minimum", "maximum"}
 _BRANCHES = ast.If | ast.While | ast.IfExp
 
 
@@ -204,7 +204,7 @@ def _rounds(loop: ast.For | ast.While, runs: list[Found]) -> int:
 
 
 def _changes_numbers(node: ast.AST) -> bool:
-    """Is this a step that is there to change numbers? `nan_to_num` or `expand` may have nothing to do."""
+    """Is this a step that is there to change numbers? `clamp`, `nan_to_num`, or `expand` may have nothing to do."""
     return isinstance(node, ast.BinOp) or (isinstance(node, ast.Call) and name_of(node) in _CHANGING)
 
 
@@ -213,16 +213,14 @@ def _idle(node: ast.AST, runs: list[Found], chance: bool = True) -> bool:
     if not isinstance(node, ast.Call | ast.BinOp | ast.IfExp | ast.Subscript):
         return False
     operands = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
-    if isinstance(node, ast.Call):
-        bounds, own = [keyword.value for keyword in node.keywords], getattr(node.func, "value", None)
-        # A clamp may have nothing to do; it is idle where it always gives its bound.
-        operands = bounds if name_of(node) == "clamp" else [*operands, *bounds, *([own] if own else [])]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        operands.append(node.func.value)
     runs = [found for found in runs if id(node) in found]
 
     def is_same(part: ast.expr, found: Found) -> bool:
-        pairs = zip(found[id(node)].values, found[id(part)].values, strict=False) if id(part) in found else [(0, 1)]
-        return all(type(value) is type(other) and same_numbers(value, other) for value, other in pairs)
+        values = found[id(node)].values
+        counts = not chance or any(isinstance(v, float) or (isinstance(v, Tensor) and v.numel() > 1) for v in values)
+        pairs = zip(values, found[id(part)].values, strict=False) if id(part) in found else [(0, 1)]
+        return counts and all(type(value) is type(other) and same_numbers(value, other) for value, other in pairs)
 
-    values = _values(node, runs)
-    counts = not chance or any(isinstance(v, float) or (isinstance(v, Tensor) and v.numel() > 1) for v in values)
-    return bool(runs) and counts and any(all(is_same(part, found) for found in runs) for part in operands)
+    return bool(runs) and any(all(is_same(part, found) for found in runs) for part in operands)
