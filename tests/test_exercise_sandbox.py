@@ -486,6 +486,10 @@ def _fails(error):
     raise error
 
 
+def calls_itself_through_c(x):
+    return sorted([x], key=calls_itself_through_c)
+
+
 STRANGE = {
     "float8": lambda x: x.to(torch.float8_e4m3fn),
     "quantized": lambda x: torch.quantize_per_tensor(x.float(), 0.1, 0, torch.qint8),
@@ -506,7 +510,20 @@ STRANGE = {
     "error made of what loops": lambda x: _fails(RuntimeError(LoopsWhenShown())),
     "everything": lambda x: torch.ones(1).expand(10**11),
     "the end of Python": lambda x: os._exit(3),
+    "calls without end": lambda x: (sys.setrecursionlimit(10**6), calls_itself_through_c(x)),
 }
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_what_the_notebook_has_set_draws_no_other_inputs(dtype):
+    answer = registry()["attention.scaled_dot_product"].reference
+    assert check("attention.scaled_dot_product", answer).passed
+    torch.set_default_dtype(dtype)
+    try:
+        assert check("attention.scaled_dot_product", answer).passed
+        assert torch.get_default_dtype() == dtype
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # PyTorch's, about its prototypes

@@ -168,7 +168,7 @@ def test_the_floor():
     assert str(within) == "passed: loss 2.26 is not below the floor ln 10 = 2.30 by more than chance"
     for loss in (math.nan, math.inf):
         assert str(random_token_floor(loss, 10)).startswith(f"FAILED: loss {loss} says nothing about the floor")
-    with pytest.raises(ValueError, match="expected n_words as a whole number of at least 1, got 0"):
+    with pytest.raises(ValueError, match="expected n_words of at least 1, got 0"):
         random_token_floor(1.0, 0)
     verdict = random_token_floor(0.194, 10)
     assert not verdict

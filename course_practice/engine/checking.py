@@ -46,14 +46,16 @@ def check_exercise(
 
 @contextlib.contextmanager
 def _as_usual() -> Iterator[None]:
-    """With gradients, and one thread: inputs are small, and on a busy machine several wait longer than they work."""
-    before = torch.get_num_threads()
+    """With gradients, float32, and one thread: on a busy machine, several wait longer than they work."""
+    before, dtype = torch.get_num_threads(), torch.get_default_dtype()
     if before > 1:
         torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float32)  # the inputs are drawn in it
     try:
         with torch.inference_mode(False), torch.enable_grad():
             yield
     finally:
+        torch.set_default_dtype(dtype)
         if before > 1:
             torch.set_num_threads(before)
 

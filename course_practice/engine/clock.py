@@ -19,9 +19,8 @@ from typing import Any
 
 TICK = 0.02  # between two looks at the clock, in seconds
 AGAIN = 0.5  # should the first exception be swallowed
-PATIENCE = (
-    4.0  # code that sleeps or waits uses no processor: on the wall it has so many times its seconds, and one more
-)
+PATIENCE = 4.0  # code that sleeps or waits uses no processor: on the wall it has so many times its seconds
+DEEPEST = 2_000  # calls inside of one another: where each goes through C, a few times as many end Python
 IMPORT = 30.0  # an import is let finish, unless it takes so much longer than the limit
 
 _ALARM = getattr(signal, "SIGALRM", None)
@@ -84,6 +83,7 @@ def in_time(limit: Limit, call: Callable[..., Any], *args: Any, **kwargs: Any) -
     trace, profile, depth = gettrace(), getprofile(), getrecursionlimit()
     with alarm_ready() as watched:
         watched.limits.append(limit)
+        setrecursionlimit(min(depth, DEEPEST))
         try:
             try:
                 return call(*args, **kwargs)

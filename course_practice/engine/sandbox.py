@@ -6,16 +6,18 @@ import functools
 import importlib
 import io
 import os
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import torch
 
-from course_practice.engine.clock import Limit, OutOfTime, alarm_ready, in_time
+from course_practice.engine.clock import DEEPEST, Limit, OutOfTime, alarm_ready, in_time
 from course_practice.engine.plain import MOMENT, plain, safe_text
 from course_practice.engine.state import alone, forget_half_made, modules_now, state_restored
 
@@ -79,22 +81,22 @@ def _copied(given: tuple[tuple, dict[str, Any]]) -> tuple[tuple, dict[str, Any]]
 def sealed() -> Iterator[io.StringIO]:
     """Catch what is printed, and put back whatever the code inside sets for all of Python or PyTorch."""
     printed = _Limited()
-    with alone, state_restored(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), unharmed():
-        yield printed
+    with alone, state_restored(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):  # noqa: SIM117
+        # What would end Python, and the notebook with it, is an error.
+        with guarded(torch, TAKES_LISTS, _of_finite_lists), guarded(os, ("_exit", "abort"), lambda _: sys.exit):
+            with guarded(sys, ("setrecursionlimit",), lambda original: lambda n: original(min(n, DEEPEST))):
+                yield printed
 
 
 @contextlib.contextmanager
-def unharmed() -> Iterator[None]:
-    """What would end Python, and the notebook with it, is an error: `os._exit`, and for PyTorch a list in itself."""
-    originals = [(torch, name, getattr(torch, name)) for name in TAKES_LISTS]
-    originals += [(os, name, getattr(os, name)) for name in ("_exit", "abort")]
-    for owner, name, original in originals:
-        setattr(owner, name, _of_finite_lists(original) if owner is torch else _not_ended)
+def guarded(module: ModuleType, names: tuple[str, ...], guard: Callable[[Callable], Callable]) -> Iterator[None]:
+    """Inside, functions of a module are others, made of what they were."""
+    originals = {name: getattr(module, name) for name in names}
+    vars(module).update({name: guard(original) for name, original in originals.items()})
     try:
         yield
     finally:
-        for owner, name, original in originals:
-            setattr(owner, name, original)
+        vars(module).update(originals)
 
 
 def _of_finite_lists(original: Callable) -> Callable:
@@ -113,10 +115,6 @@ def _refuse_endless(value: list | tuple, inside: tuple[int, ...], seen: set[int]
         if isinstance(part, list | tuple):
             _refuse_endless(part, (*inside, id(value)), seen)
     seen.add(id(value))
-
-
-def _not_ended(*status: int) -> None:
-    raise SystemExit(*status)
 
 
 def call_in_time(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], limit: Limit) -> Outcome:

@@ -40,7 +40,7 @@ def randn(*shape: int, seed: int = 0, scale: float = 1.0) -> Tensor:
     torch.Size([2, 3])
     """
     shape = tuple(size + _LARGER.get() if size > 2 else size for size in shape)
-    return torch.randn(*shape, generator=seeded(seed)) * scale
+    return torch.randn(*shape, generator=seeded(seed), dtype=torch.float32) * scale
 
 
 def counting(*shape: int) -> Tensor:
