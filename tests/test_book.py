@@ -896,6 +896,31 @@ def test_search_works_without_a_server_and_finds_first_what_has_the_name(book, v
         assert page.evaluate(first, typed) == page.evaluate(first, meant) != [], typed
 
 
+BLOCKED = """for (const place of ["localStorage", "sessionStorage"]) Object.defineProperty(window, place, {
+    configurable: true, get() { throw new DOMException("Access is denied for this document.", "SecurityError"); } });"""
+FULL = """localStorage.setItem("mode", "dark"); localStorage.setItem("theme", "dark");
+Storage.prototype.setItem = () => { throw new DOMException("no room", "QuotaExceededError"); };"""
+
+
+@pytest.mark.parametrize(("script", "first"), [(BLOCKED, "light"), (FULL, "dark")], ids=["blocked", "full"])
+def test_a_browser_that_keeps_nothing_searches_and_changes_the_theme(script, first, book, visit):
+    seen = visit(color_scheme="light")
+    seen.context.add_init_script(script)
+    page = seen.open(book / "search.html", "?q=mask")
+    page.wait_for_selector("#search-results li a", timeout=10_000)
+    theme = "document.documentElement.dataset.theme"
+    themes = [page.evaluate(theme)]
+    for _ in range(3):  # dark, light, and as the system has it
+        page.locator(".theme-switch-button:visible").first.click()
+        themes.append(page.evaluate(theme))
+    assert themes[0] == themes[-1] == first, "what a full browser kept before is still read"
+    assert set(themes) == {"dark", "light"}
+    page.locator("#search-results li a").first.click()
+    page.wait_for_function("!location.pathname.endsWith('search.html')")
+    page.wait_for_function(LAID_OUT)
+    assert seen.errors == []
+
+
 def test_search_shows_while_one_types_what_each_place_says(book, visit):
     seen = visit()
     page = seen.open(book / "search.html")

@@ -215,6 +215,7 @@ def test_ctrl_c_outside_of_training_is_quiet(pairs, monkeypatch, capsys):
         ("--d-ff 1000000000000000000", "expected a whole number from 1 to 1000000, got '1000"),
         ("--n-layers 1000000000", "expected a whole number from 1 to 1000, got '1000000000'"),
         ("--d-model 1000000 --n-heads 1", "expected a model whose training fits into "),
+        ("--d-model 1000000 --n-layers 1000", "expected a model whose training fits into "),
         ("--model gru --d-model 1000000", "expected a model whose training fits into "),
     ],
 )
@@ -317,13 +318,15 @@ def test_an_endless_line_of_val_or_test_stops_nothing(tmp_path, capsys):
 def test_a_model_too_large_for_the_machine_is_refused_by_arithmetic(monkeypatch, capsys):
     options = parser().parse_args(["--d-model", "16", "--n-heads", "2", "--d-ff", "32", "--n-layers", "1"])
     fill_in(options)
-    needed = BYTES * sum(w.numel() for w in Transformer(config_of(options, vocab_size=1)).state_dict().values())
+    needed = BYTES * sum(w.numel() for w in Transformer(config_of(options, vocab_size=1)).parameters())
     monkeypatch.setattr("course_lib.translation.recipes.torch.cuda.is_available", lambda: False)
     for there in (needed, needed - 1):
         monkeypatch.setattr(
             "course_lib.translation.recipes.os.sysconf", lambda name, n=there: n if "SIZE" in name else 1
         )
         assert bool(too_large(options)) == (there < needed)
+    none_built = mock.Mock(side_effect=MemoryError)
+    monkeypatch.setattr("torch.nn.Module.__init__", none_built)  # thousands of layers' modules alone take seconds
     with pytest.raises(SystemExit):
-        main(["--d-model", "800000", "--n-heads", "1"])
+        main(["--d-model", "1000000", "--n-layers", "1000"])
     assert "expected a model whose training fits into" in capsys.readouterr().err

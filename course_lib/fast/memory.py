@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # names and numbers of glibc's malloc.h
 LARGEST = 2**30
 SPARE = 2**27
+MAKERS = {torch.empty, torch.zeros, torch.ones, torch.randn}
 
 
 def keep_freed_memory() -> bool:
@@ -34,10 +35,10 @@ def shapes_of(model_class: Callable[[Any], nn.Module], config: Any) -> dict[str,
 
 
 class _Unfilled(TorchFunctionMode):
-    """Tensors that others fill have a shape alone. (With `torch.device("meta")` PyTorch loads its compiler: 2.5 s.)"""
+    """Tensors of weights have a shape alone. (With `torch.device("meta")` PyTorch loads its compiler: 2.5 s.)"""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs = dict(kwargs or {}, **{"device": "meta"} if func is torch.empty else {})
+        kwargs = dict(kwargs or {}, **{"device": "meta"} if func in MAKERS else {})
         draws = func.__name__ in ("normal_", "uniform_")
         return [*args, *kwargs.values()][0] if draws else func(*args, **kwargs)
 

@@ -9,10 +9,9 @@ import torch
 from torch import distributed
 
 from course_lib.fast.memory import shapes_of
-from course_lib.seq2seq import Seq2SeqConfig
+from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.training import fastest_precision
-from course_lib.transformer import TransformerConfig
-from course_lib.translation import MODELS
+from course_lib.transformer import TransformerConfig, parameter_count
 
 BYTES = 12  # of a parameter in training, at least: its value, its gradient, what the optimizer remembers
 
@@ -83,8 +82,9 @@ def config_of(options: argparse.Namespace, vocab_size: int) -> TransformerConfig
 
 def too_large(options: argparse.Namespace) -> str:
     """Why no memory of this machine holds the training, by arithmetic; nothing where it may."""
-    shapes = shapes_of(MODELS[options.model][0], config_of(options, vocab_size=1))
-    needed, device = BYTES * sum(shape.numel() for shape in shapes.values()), device_of_training()
+    config, device = config_of(options, vocab_size=1), device_of_training()
+    shapes = [] if isinstance(config, TransformerConfig) else shapes_of(Seq2Seq, config).values()
+    needed = BYTES * (sum(shape.numel() for shape in shapes) or parameter_count(config))
     if device.type == "cuda":
         there = torch.cuda.get_device_properties(device).total_memory
     else:
