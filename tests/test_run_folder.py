@@ -130,6 +130,7 @@ TINY = {"vocab_size": 302, "d_model": 8, "n_heads": 2, "d_ff": 16, "n_layers": 1
         {"kind": ["gru"], "config": {}, "weights": {}},
         *({"config": TINY | {name: 10**9}} for name in ("vocab_size", "d_ff", "n_layers")),
         {"config": TINY | {"d_model": 10**9, "n_heads": 1}},
+        {"config": TINY | {"positions": "learned", "max_len": 10**9}},
         {"config": TINY | {"d_model": 10**19, "n_heads": 1}},
         {"config": TINY | {"n_layers": "one"}},
     ],
