@@ -126,7 +126,7 @@ class Translator:
         model_class, config_class = MODELS[content["kind"]]
         config, weights = config_class(**content["config"]), content["weights"]
         # Before anything is built: a damaged configuration may describe a model of any size.
-        most = {"n_layers": len(weights), "d_model": max(sum((weight.shape for weight in weights.values()), (0,)))}
+        most = {"n_layers": len(weights), "d_model": max((n for w in weights.values() for n in w.shape), default=0)}
         small = all(getattr(config, name, 0) <= number for name, number in most.items())
         if not small or shapes_of(model_class, config) != {name: weight.shape for name, weight in weights.items()}:
             raise ValueError(

@@ -82,9 +82,9 @@ def config_of(options: argparse.Namespace, vocab_size: int) -> TransformerConfig
 
 def too_large(options: argparse.Namespace) -> str:
     """Why no memory of this machine holds the training, by arithmetic; nothing where it may."""
-    config, device = config_of(options, vocab_size=1), device_of_training()
-    shapes = [] if isinstance(config, TransformerConfig) else shapes_of(Seq2Seq, config).values()
-    needed = BYTES * (sum(shape.numel() for shape in shapes) or parameter_count(config))
+    config, gru = config_of(options, vocab_size=1), options.model == "gru"
+    counts = [s.numel() for s in shapes_of(Seq2Seq, config).values()] if gru else [parameter_count(config)]
+    needed, device = BYTES * sum(counts), device_of_training()
     if device.type == "cuda":
         there = torch.cuda.get_device_properties(device).total_memory
     else:
