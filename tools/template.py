@@ -62,7 +62,8 @@ if importlib.util.find_spec("course_lib") is None:
     problem = "it is not installed here"
     if wheel:
         print("Installing course_lib, the library of this course …")
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-color"]
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+        pip += ["install", "--quiet", "--no-color"]
         done = subprocess.run([*pip, wheel], capture_output=True, text=True)
         importlib.invalidate_caches()
         words = done.stderr.strip().splitlines() or ["none"]
