@@ -83,8 +83,8 @@ def in_time(limit: Limit, call: Callable[..., Any], *args: Any, **kwargs: Any) -
     trace, profile, depth = gettrace(), getprofile(), getrecursionlimit()
     with alarm_ready() as watched:
         watched.limits.append(limit)
-        setrecursionlimit(min(depth, DEEPEST))
         try:
+            setrecursionlimit(min(depth, DEEPEST))
             try:
                 return call(*args, **kwargs)
             finally:  # first what would hinder the next lines
