@@ -84,7 +84,7 @@ def _try_norm(f: Callable) -> tuple:
 
 def _try_module(cls: Callable, sizes: tuple, *inputs: torch.Tensor, masks: tuple = ()) -> tuple:
     """What the machine needs of a layer: it is built with the library's arguments, keeps the shape, and trains."""
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     module = cls(*sizes).double()
     if not isinstance(module, nn.Module):
         raise TypeError(f"expected a module, got a {type(module).__name__}")

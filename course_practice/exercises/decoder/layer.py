@@ -49,7 +49,7 @@ def _call(obj, given):
     fill(layer, lambda: layer(x.clone(), memory.clone(), *masks), d_model, d_ff)
     layer.train(given.args[3:4] == (1.0,))
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         return layer(x, memory, *masks)
 
 

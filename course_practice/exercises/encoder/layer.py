@@ -97,7 +97,7 @@ def _call(obj, given):
         raise ValueError("expected the mask as it was, got it changed in place: the next layer of a stack reads it too")
     layer.train(given.args[3:4] == (1.0,))
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         return run(x)
 
 

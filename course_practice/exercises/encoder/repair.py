@@ -53,7 +53,7 @@ REAL = torch.tensor([[True] * 5, [True, True, True, False, False]])
 def _call(obj, given):
     """The vectors of two sentences, the second with two pads, and how many parameters an optimizer would get."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)  # should a layer not be found, nothing is left to chance all the same
+        torch.default_generator.manual_seed(0)  # should a layer not be found, nothing is left to chance all the same
         made = obj(*given.args, **given.kwargs)
     if made is None:
         return None

@@ -48,7 +48,7 @@ class Part:
 def _parts(n_layers: int, d_model: int, n_heads: int, seed: int) -> tuple[Part, list[Part], Part]:
     """An embedding, layers that are pre-norm, and the norm at the end, with numbers that the seed decides."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         table = randn(12, d_model, seed=seed)
         layers = [EncoderLayer(d_model, n_heads, 2 * d_model, 0.0, True).eval() for _ in range(n_layers)]
         norm = LayerNorm(d_model)

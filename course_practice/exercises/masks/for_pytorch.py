@@ -40,7 +40,7 @@ class _TwoAttentions:
 
     def __init__(self):
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
+            torch.default_generator.manual_seed(0)
             self.module = nn.MultiheadAttention(self.D_MODEL, self.N_HEADS, batch_first=True).double().eval()
 
     @torch.no_grad()

@@ -86,7 +86,7 @@ def _fill(model, n_layers):
 def _run(obj, given):
     """Its number of parameters, or its logits with numbers that do not depend on how its parts are called."""
     *sizes, about = given.args
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     model = obj(*sizes)
     if model is None:
         return None
@@ -101,7 +101,7 @@ def _run(obj, given):
         return bare
     if about == "in training":
         model.train()
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         trained = as_tensor(model(src, tgt))
         if not torch.allclose(trained, bare):
             # Which features are dropped depends on the order of the calls, so all are that may be.

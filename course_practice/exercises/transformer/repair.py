@@ -175,7 +175,7 @@ PROBES = {
 def _probe(obj, given):
     """What a probe says of a fresh machine, the count of its parameters, or its logits with the reference's weights."""
     *sizes, name = given.args
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     model = obj(*sizes)
     if model is None:
         return None
@@ -183,7 +183,7 @@ def _probe(obj, given):
     if name == "count":
         return torch.tensor(sum(p.numel() for p in model.parameters()))
     if name == "logits":
-        torch.manual_seed(1)
+        torch.default_generator.manual_seed(1)
         reference = Machine(*sizes).double().eval()
         for vector in (p for p in reference.parameters() if p.dim() == 1):
             vector.add_(torch.randn_like(vector), alpha=0.3)  # gains that are not 1, and biases that are not 0
