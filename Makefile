@@ -87,6 +87,7 @@ $(shell wanted=$$($(PYTHON) -V) && got=$$($(VENV)/bin/python -V 2>/dev/null) && 
 endif
 $(READY): requirements.txt constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 10) <= v <= (3, 14) else "expected Python 3.10 to 3.14, got %d.%d: run make PYTHON=python3.14 (or another of these)" % v)'
+	@case "$$PWD" in *[\$$:]*) echo "expected a folder without \$$ and : in its path, got $$PWD: Python can install nothing there, so move the course" >&2; exit 1; esac
 	@$(VENV)/bin/python -m pip --version >/dev/null 2>&1 || { rm -rf $(VENV); $(PYTHON) -m venv $(VENV); }
 	@for kept in $(VENV)/lib/python*/site-packages/*.dist-info; do [ -e "$$kept/RECORD" ] || rm -rf "$$kept"; done
 	@echo "Installing the packages of requirements.txt into $(VENV): once, a few minutes."

@@ -1,5 +1,6 @@
 """The report on a class: whatever a student hands in, all have a row, the verdicts are found anew, nothing leaves."""
 
+import ast
 import csv
 import json
 import os
@@ -9,6 +10,7 @@ import sys
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import forked
 import pytest
@@ -266,7 +268,8 @@ def written(said, monkeypatch, tmp_path, **files):
 def test_an_answer_that_says_what_no_worker_says_stops_no_other(said, tmp_path, monkeypatch):
     line = {"cell": 1, "exercise": "masks.causal", "source": "def f(n): ...", "why": ""}
     student, text = written({"cells": json.dumps(line) + "\n"} | said, monkeypatch, tmp_path)
-    assert student.name == "a"
+    assert not [words for words in student.trouble if "what it left cannot be read (" not in words]
+    assert student.trouble or student.rows["masks.causal"].verdict != "solved"
     assert "✓" not in text.partition("</p>")[2].replace("✓ solved", "")
 
 
@@ -286,8 +289,29 @@ def test_what_nobody_would_hand_in_is_left_out(tmp_path):
     inside.mkdir(parents=True)
     (tmp_path / "endless.ipynb").symlink_to("/dev/zero")
     (tmp_path / "link.ipynb").symlink_to(__file__)
-    for name in ("deep", "endless.ipynb", "link.ipynb"):
+    notebook(tmp_path / "elsewhere" / "a.ipynb", RIGHT)
+    (tmp_path / "link").symlink_to("elsewhere")
+    for name in ("deep", "endless.ipynb", "link.ipynb", "link"):
         assert "not all of it can be read" in judged("a", tmp_path / name, Limits()).trouble[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_folder_or_a_pipe_in_the_place_of_the_progress_file_holds_nothing_up(tmp_path, monkeypatch):
+    notebook(tmp_path / "a" / "one.ipynb", RIGHT)
+    (tmp_path / "a" / "progress.json").mkdir()
+    monkeypatch.setattr(report, "run", lambda task, folder, *given: (os.mkfifo(folder / "progress.json"), ("", ""))[1])
+    student = judged("a", tmp_path / "a", Limits())
+    assert (student.trouble, student.rows["masks.causal"].verdict) == ([], "not reached")
+
+
+MAKER = "import functools\n\ndef make(k):\n    def f(n):\n        return n + k\n    return f\n\ndef use():\n"
+
+
+@pytest.mark.parametrize("way", ["make(0)", "functools.partial(make, 0)", "type('A', (), {'__call__': make})()"])
+def test_what_a_factory_made_has_no_source_that_stands_alone(way):
+    shell = SimpleNamespace(user_ns={"made": worker.defined(f"{MAKER}    return {way}")()})
+    node = ast.parse("made").body[0].value
+    assert worker.source_of_answer(node, shell) == (None, "its code does not stand alone")
 
 
 def ran(folder, *cells, **settings):

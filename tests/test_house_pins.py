@@ -151,6 +151,19 @@ def test_a_package_whose_installation_was_broken_off_is_installed_again(tmp_path
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+@pytest.mark.parametrize("name", ["a $x", "a:b"])
+def test_make_refuses_a_folder_in_which_nothing_can_be_installed(name, tmp_path):
+    (tmp_path / name).mkdir()
+    for file in ("Makefile", "requirements.txt", "constraints.txt", "pyproject.toml"):
+        shutil.copy(ROOT / file, tmp_path / name)
+    done = subprocess.run(
+        ["make", "book", f"PYTHON={sys.executable}"], cwd=tmp_path / name, text=True, capture_output=True
+    )
+    assert done.stderr.startswith(f"expected a folder without $ and : in its path, got {tmp_path / name}: ")
+    assert not (tmp_path / name / ".venv").exists()
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 def test_an_environment_whose_python_is_gone_is_not_ready(tmp_path):
     for name in ("Makefile", "requirements.txt", "constraints.txt", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)

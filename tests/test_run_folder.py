@@ -46,6 +46,16 @@ def test_what_is_refused_leaves_the_folder_as_it_was(tmp_path):
     assert (tmp_path / "options.json").read_bytes() == before
 
 
+@pytest.mark.parametrize("inside", ["checkpoints", "checkpoints/new", "curve.json"])
+def test_no_training_stands_in_what_another_keeps(inside, tmp_path):
+    prepare(tmp_path / "run", OPTIONS)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(ValueError, match="expected a folder outside of what another training keeps, got "):
+        prepare(tmp_path / "run" / inside, OPTIONS)
+    assert sorted(tmp_path.rglob("*")) == before
+    prepare(tmp_path / "run" / "second", OPTIONS)
+
+
 def test_another_training_does_not_go_on_here(tmp_path):
     prepare(tmp_path, OPTIONS)
     prepare(tmp_path, OPTIONS | {"merges": 50})  # nothing was trained yet
@@ -130,7 +140,7 @@ TINY = {"vocab_size": 302, "d_model": 8, "n_heads": 2, "d_ff": 16, "n_layers": 1
         {"kind": ["gru"], "config": {}, "weights": {}},
         *({"config": TINY | {name: 10**9}} for name in ("vocab_size", "d_ff", "n_layers")),
         {"config": TINY | {"d_model": 10**9, "n_heads": 1}},
-        {"config": TINY | {"positions": "learned", "max_len": 10**9}},
+        *({"config": TINY | {"positions": "learned", "max_len": most}} for most in (302, 10**9, "10")),
         {"config": TINY | {"d_model": 10**19, "n_heads": 1}},
         {"config": TINY | {"n_layers": "one"}},
     ],

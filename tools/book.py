@@ -29,8 +29,11 @@ main()
 
 
 def remove_remains(folder: Path) -> None:
-    """Remove what killed builds left in the folder: a name says which process began it."""
-    for path in folder.glob("new-*"):
+    """Remove what killed builds left in the folder: a name says which process began it.
+
+    Windows ends a process that is asked whether it runs: there, all remains stay.
+    """
+    for path in folder.glob("new-*") if os.name == "posix" else ():
         try:
             os.kill(int(path.name.split("-")[1]), 0)  # only asks whether it runs
         except PermissionError:  # it does, as somebody else's
@@ -70,9 +73,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--output", type=Path, default=ROOT, help="the folder that receives _build (default: here)")
     output = parser.parse_args().output.resolve()
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # ends the build, removes what it began
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):  # both end the build, and remove what it began
+        signal.signal(number, stop)
     start = time.perf_counter()
-    page, complaint = build(output=output)
+    try:
+        page, complaint = build(output=output)
+    except KeyboardInterrupt as stopped:
+        print("The build was stopped: an earlier book stands as it was.", file=sys.stderr)
+        return 128 + stopped.args[0]
     if complaint:
         print(complaint, file=sys.stderr)
         print("The book was not built cleanly: every warning above is an error. The old one stands.", file=sys.stderr)

@@ -60,8 +60,7 @@ def multi30k(
 
 def lines_in(folder: Path, name: str) -> list[str]:
     """The lines of a file, with its checksum verified."""
-    paths = [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]
-    if not paths:
+    if not (paths := [path for path in (folder / name, folder / f"{name}.gz") if path.is_file()]):
         raise FileNotFoundError(f"expected {name} or {name}.gz in {folder}, got neither: {YOURSELF}")
     return lines_of(text_of(name, paths[0].read_bytes(), paths[0]), paths[0])
 

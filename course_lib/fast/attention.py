@@ -59,7 +59,7 @@ def mix(
         mixed = F.scaled_dot_product_attention(*map(four_axes, (query, key, value)), bias, is_causal=causal)
         return mixed.reshape(*query.shape[:-1], value.shape[-1])
     # A column for each query: PyTorch's softmax is several times slower along a short last axis.
-    scores = key @ (query * query.shape[-1] ** -0.5).mT
+    scores = key @ (query * max(1, query.shape[-1]) ** -0.5).mT
     if causal:
         bias = additive_mask(scores.new_ones(scores.shape[-2:], dtype=torch.bool).tril(), scores.dtype)
     if bias is not None:

@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3  # names and numbers of glibc's malloc.h
 LARGEST = 2**30
 SPARE = 2**27
-MAKERS = {torch.empty, torch.zeros, torch.ones, torch.randn}
+MAKERS = {torch.empty, torch.zeros, torch.ones}
 
 
 def keep_freed_memory() -> bool:
@@ -25,7 +25,7 @@ def keep_freed_memory() -> bool:
 
 
 def shapes_of(model_class: Callable[[Any], nn.Module], config: Any) -> dict[str, torch.Size]:
-    """The shapes of all weights of the model that `config` describes. However large it is, none is made.
+    """The shapes of all weights of the model that `config` describes. None is made, except for learned positions.
 
     >>> shapes_of(lambda n: nn.Linear(n, n), 10**9)["weight"]
     torch.Size([1000000000, 1000000000])
@@ -35,7 +35,7 @@ def shapes_of(model_class: Callable[[Any], nn.Module], config: Any) -> dict[str,
 
 
 class _Unfilled(TorchFunctionMode):
-    """Tensors of weights have a shape alone. (With `torch.device("meta")` PyTorch loads its compiler: 2.5 s.)"""
+    """Tensors of weights have a shape alone. (`torch.device("meta")`, or to scale one, loads the compiler: 2.5 s.)"""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {}, **{"device": "meta"} if func in MAKERS else {})

@@ -100,8 +100,7 @@ def _checked(choices: dict, default: Mapping) -> tuple[dict[str, list], dict[str
     """Every choice as a list of values, and the value of each that is shown first."""
     if not choices:
         raise ValueError("expected at least one choice, got none. Name it: explore(draw, alt=…, d_k=[1, 4, 16]).")
-    unknown = set(default) - set(choices)
-    if unknown:
+    if unknown := set(default) - set(choices):
         raise ValueError(f"expected default: only names among {sorted(choices)}, got {sorted(unknown)}. Rename them.")
     offered, shown = {}, {}
     for name, given in choices.items():

@@ -68,8 +68,7 @@ def chosen_colors(names: Collection[str], colors: Mapping[str, str] | None) -> d
     >>> chosen_colors(["query", "hard", "soft"], {"hard": "#000000"})
     {'query': '#0072B2', 'hard': '#000000'}
     """
-    unknown = set(colors or {}) - set(names)
-    if unknown:
+    if unknown := set(colors or {}) - set(names):
         raise ValueError(f"expected colors: only names among {list(names)}, got {sorted(unknown)}. Rename them.")
     return {name: MEANINGS[name] for name in names if name in MEANINGS} | dict(colors or {})
 

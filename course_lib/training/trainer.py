@@ -224,8 +224,7 @@ class Trainer:
         if content is None:
             return
         saved, mine = content.get("settings", {}), asdict(self.settings)
-        changed = [name for name in mine if saved.get(name) != mine[name] and name not in ("steps", "seconds")]
-        if changed:
+        if changed := [name for name in mine if saved.get(name) != mine[name] and name not in ("steps", "seconds")]:
             was = ", ".join(f"{name}={saved.get(name)!r}" for name in changed)
             raise ValueError(f"expected the settings of the checkpoint ({was}), got others: use them or another folder")
         try:

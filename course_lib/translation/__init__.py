@@ -126,9 +126,12 @@ class Translator:
         model_class, config_class = MODELS[content["kind"]]
         config, weights = config_class(**content["config"]), content["weights"]
         # Before anything is built: a damaged configuration may describe a model of any size.
-        most = {"n_layers": len(weights), "d_model": max((n for w in weights.values() for n in w.shape), default=0)}
+        shapes = {name: weight.shape for name, weight in weights.items()}
+        most = {"n_layers": len(shapes), "d_model": max((n for shape in shapes.values() for n in shape), default=0)}
         small = all(getattr(config, name, 0) <= number for name, number in most.items())
-        if not small or shapes_of(model_class, config) != {name: weight.shape for name, weight in weights.items()}:
+        if getattr(config, "positions", "") == "learned":
+            small &= (config.max_len, config.d_model) in shapes.values()
+        if not small or shapes_of(model_class, config) != shapes:
             raise ValueError(
                 f"expected a model of this course in {folder}, got another, whose weights have not the shapes of "
                 f"{config}: train into an empty folder"

@@ -38,6 +38,8 @@ READ: dict[str, Callable[[Any], bool]] = {
 @contextmanager
 def only_user(folder: Path) -> Iterator[None]:
     """Make the folder of a training, and keep other trainings out of it until the block ends."""
+    if any(folder.resolve().is_relative_to(path.resolve()) for path in files_of(None, folder)):
+        raise ValueError(f"expected a folder outside of what another training keeps, got {folder}: name another")
     check_writable(folder)
     try:
         lock = FileLock(folder / ".lock", timeout=0).acquire()
@@ -55,8 +57,7 @@ def check_options(folder: Path, options: dict[str, Any]) -> None:
         raise ValueError(f"expected options.json beside the training in {folder}, got none: name another folder")
     mine, before = _as_recorded(options), recorded_options(folder)
     check_data(folder, {"data": options.get("data")})
-    changed = [name for name in before if name in mine and name not in FREE and before[name] != mine[name]]
-    if changed:
+    if changed := [name for name in before if name in mine and name not in FREE and before[name] != mine[name]]:
         was, now = (" ".join(f"--{n.replace('_', '-')} {said[n]}" for n in changed) for said in (before, mine))
         raise ValueError(
             f"expected the options of the training in {folder} ({was}), got {now}: use the same ones, or another folder"

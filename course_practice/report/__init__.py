@@ -85,24 +85,24 @@ def judged(name: str, path: Path, limits: Limits) -> Student:
 
 
 def _copy(path: Path, folder: Path) -> None:
-    """No links, devices, or pipes, and not more than one student hands in."""
+    """No links, devices, or pipes, no folder in a file's place, and not more than one student hands in."""
     left = MOST
 
     def unwanted(inside: str, names: list[str]) -> set[str]:
         nonlocal left
         paths = [Path(inside, name) for name in names]
-        plain = [p for p in paths if not p.is_symlink() and (p.is_file() or p.is_dir())]
+        plain = [p for p in paths if not p.is_symlink() and (p.is_file() or (p.is_dir() and p.name != "progress.json"))]
         left -= sum(p.stat().st_size for p in plain)
         if left < 0 or len(Path(inside).parts) > len(path.parts) + DEEPEST:
             raise ValueError(f"expected at most {MOST / 2**30:g} GB, and {DEEPEST} folders in one another, got more")
         return {p.name for p in set(paths) - set(plain)}
 
+    if unwanted(str(path.parent), [path.name]):
+        raise ValueError("expected a file or a folder, got none, a link, or a device")
     if path.is_dir():
         shutil.copytree(path, folder, symlinks=True, ignore=unwanted)
     else:
         folder.mkdir()
-        if unwanted(str(path.parent.resolve()), [path.name]):
-            raise ValueError("expected a file, got none, a link, or a device")
         shutil.copy(path, folder)
 
 
@@ -113,7 +113,7 @@ def _judge(student: Student, folder: Path, limits: Limits) -> None:
         try:
             rows = list(_rows(notebook, _cells(notebook), limits, student.trouble))
         except UNREADABLE as error:
-            why = error if isinstance(error, NoNotebook) else f"it could not be judged ({type(error).__name__})"
+            why = error if isinstance(error, NoNotebook) else f"what it left cannot be read ({type(error).__name__})"
             student.trouble.append(f"{notebook.name}: {why}")
             continue
         for row in rows:
@@ -175,8 +175,7 @@ def _verdicts(answers: list[tuple[str, str]], folder: Path, limits: Limits) -> l
     found: list[dict[str, Any]] = []
     end = time.monotonic() + limits.seconds
     while len(found) < len(answers) and (left := end - time.monotonic()) > 0:
-        given = json.dumps(answers[len(found) :])
-        said, why = run("answers", folder, given, limits._replace(seconds=left), SILENT)
+        said, why = run("answers", folder, json.dumps(answers[len(found) :]), limits._replace(seconds=left), SILENT)
         found += _lines(said)[: len(answers) - len(found)]
         found += [{"error": why}] if len(found) < len(answers) else []
     return found + [{"error": "no time was left to judge it"}] * (len(answers) - len(found))
@@ -197,8 +196,8 @@ def _tries(entry: dict[str, Any]) -> int:
 
 
 def _text(path: Path) -> str:
-    if path.stat().st_size > LARGEST:
-        raise ValueError(f"expected at most {LARGEST} bytes in {path.name}, got more: leave outputs out")
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST:  # a run may make it a pipe
+        raise ValueError(f"expected a file of at most {LARGEST} bytes, got another: leave outputs out")
     return path.read_text(encoding="utf-8-sig")
 
 

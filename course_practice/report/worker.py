@@ -73,7 +73,8 @@ def source_of_answer(node: ast.expr, shell: Any) -> tuple[str | None, str]:
             obj = shell.user_ns["unnamed"]
         if obj.__module__.startswith("course_"):
             return None, "the library's own code"
-        return (text := standalone_source(obj)), "" if text else "its code does not stand alone"
+        closed = getattr(obj, "__closure__", None) and not hasattr(obj, "__wrapped__")  # a factory gave it values
+        return (text := None if closed else standalone_source(obj)), "" if text else "its code does not stand alone"
     except Exception as error:
         return None, f"its code could not be read ({type(error).__name__})"
 
