@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from course_practice.engine.plain import plain, safe_text
+from course_practice.engine.plain import plain, safe_text, shared
 
 # How far apart two right answers may be, by the coarser of their types: (relative, absolute).
 _COARSE = {torch.float16: (1e-2, 1e-3), torch.bfloat16: (5e-2, 1e-2)}
@@ -85,7 +85,7 @@ def _as_tensor(value: Any) -> Tensor | None:
     if isinstance(value, Tensor):
         return value
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
-        return torch.from_numpy(np.array(value))
+        return shared(value)
     if isinstance(value, Fraction):
         value = float(value)
     if isinstance(value, bool | int | float):
