@@ -1,10 +1,10 @@
 """The one place that looks at what a learner's code gives back: everything behind it sees ordinary values alone."""
 
 import functools
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -103,7 +103,7 @@ def _unlooked_at(value: Any) -> str:
     level, room = [value], MOST_NUMBERS
     for _ in range(DEEPEST_LIST):
         parts = (part for each in level if (base := _container(each)) for part in base.__iter__(each))
-        level = list(itertools.islice(parts, room + 1))
+        level = list(islice(parts, room + 1))
         room -= len(level)
         if not level:
             return ""

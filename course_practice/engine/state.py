@@ -25,6 +25,7 @@ from _signal import getsignal  # the one of `signal` makes an enum of each answe
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from ctypes import string_at
+from itertools import chain
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -268,7 +269,7 @@ class _Names:
 
     def _places_now(self) -> bytes:
         """Where the values lie in memory: thousands are compared at once, and none of them is asked."""
-        values = tuple(itertools.chain.from_iterable(self.values))
+        values = tuple(chain.from_iterable(self.values))
         return string_at(id(values) + tuple.__basicsize__, tuple.__itemsize__ * len(values))
 
     def put_back(self) -> None:
