@@ -11,14 +11,7 @@ import torch
 from course_practice.engine.answers import SEED, canonical, difference_in, run, same_outcome
 from course_practice.engine.changes import Change
 from course_practice.engine.clock import Limit, alarm_ready
-from course_practice.engine.compare import (
-    Difference,
-    as_tensor,
-    brief,
-    first_lines,
-    other_numbers,
-    pattern,
-)
+from course_practice.engine.compare import Difference, as_tensor, brief, first_lines, other_numbers, pattern
 from course_practice.engine.inputs import input_of, inputs, size
 from course_practice.engine.model import Case, Convention, Exercise, Mistake
 from course_practice.engine.naming import at_once, authors_lines, guilty_lines, without_praise
