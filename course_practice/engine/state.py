@@ -151,6 +151,11 @@ def _put_finders(kept: tuple[list, list]) -> None:
             now[:] = before
 
 
+def _soft(limit: int) -> tuple[Callable, Callable]:
+    hard = lambda: resource.getrlimit(limit)[1]  # noqa: E731
+    return lambda: resource.getrlimit(limit)[0], lambda soft: resource.setrlimit(limit, (soft, hard()))
+
+
 # (read it, put it back)
 _Settings = tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...]
 # Put back unseen, which is faster than to look whether they differ.
@@ -192,20 +197,12 @@ _OUTER: _Settings = (
     (lambda: logging.root.level, logging.root.setLevel),
     (lambda: logging.root.manager.disable, logging.disable),
     (lambda: sys.float_info.min / 2 > 0, lambda tiny: torch.set_flush_denormal(not tiny)),
-    *(
-        (getattr(torch._C, f"_get_{read}"), getattr(torch._C, f"_set_{put or read}"))
-        for read, put in {
-            **dict.fromkeys(("mkldnn_enabled", "float32_matmul_precision", "deterministic_fill_uninitialized_memory")),
-            **{f"{kind}_sdp_enabled": f"sdp_use_{kind}" for kind in ("math", "flash", "mem_efficient")},
-        }.items()
-    ),
-    *(
-        (
-            (lambda limit=limit: resource.getrlimit(limit)[0]),
-            (lambda soft, limit=limit: resource.setrlimit(limit, (soft, resource.getrlimit(limit)[1]))),
-        )
-        for limit in {getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")}
-    ),
+    (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    (torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enabled),
+    (torch._C._get_math_sdp_enabled, torch._C._set_sdp_use_math),
+    (torch._C._get_flash_sdp_enabled, torch._C._set_sdp_use_flash),
+    (torch._C._get_deterministic_fill_uninitialized_memory, torch._C._set_deterministic_fill_uninitialized_memory),
+    *map(_soft, {getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")}),
 )
 
 
