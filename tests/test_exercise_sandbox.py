@@ -293,7 +293,7 @@ PATCHED = [
     *[(pathlib.Path, "read_text"), (pathlib.Path, "exists"), (re, "search"), (re, "compile"), (inspect, "unwrap")],
     *[(answers, "difference"), (checking, "difference_in"), (clock, "monotonic"), (progress, "record")],
     *[(torch.nn.Linear, "forward"), (torch.optim.Adam, "step"), (collections, "Counter"), (itertools, "chain")],
-    *[(transformer.Transformer, "forward"), (clock.Limit, "is_over")],
+    (transformer.Transformer, "forward"),
     *[(plain, "plain"), (trial, "run"), (state, "alone"), (masks, "masked_softmax"), (course_lib, "masks")],
 ]
 

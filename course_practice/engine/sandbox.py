@@ -124,17 +124,13 @@ def _to_others(original: Callable) -> Callable:
 
 
 # What would end Python, and the notebook with it, is an error. Modules have it from one another.
+_MODULES = (os, sys.modules[os.name], signal, _signal)
 _ENDS = {name: lambda _: sys.exit for name in ("_exit", "abort")}
 _ENDS |= dict.fromkeys(("kill", "killpg", "raise_signal", "pthread_kill"), _to_others)
 _GUARDS: list[tuple[ModuleType, str, Callable[[Callable], Callable]]] = [
     *((torch, name, _of_finite_lists) for name in TAKES_LISTS),
     (sys, "setrecursionlimit", lambda original: lambda n: original(min(n, DEEPEST))),
-    *(
-        (m, name, _ENDS[name])
-        for m in (os, sys.modules[os.name], signal, _signal)
-        for name in _ENDS
-        if hasattr(m, name)
-    ),
+    *((module, name, _ENDS[name]) for module in _MODULES for name in _ENDS if hasattr(module, name)),
 ]
 
 
