@@ -1,11 +1,14 @@
 """Code under a limit: no clock harms the kernel, nothing stays behind, and no answer makes the check itself raise."""
 
 import builtins
+import collections
 import copy
+import decimal
 import gc
 import inspect
 import itertools
 import json
+import logging
 import os
 import pathlib
 import random
@@ -31,10 +34,16 @@ import course_lib
 from course_lib import masks, transformer
 from course_practice.engine import answers, check_exercise, checking, clock, plain, progress, state, trial
 from course_practice.engine.clock import Limit, OutOfTime, in_time
+from course_practice.engine.compare import difference
 from course_practice.engine.sandbox import run_safely
 from course_practice.exercises import check, registry
 
 __all__ = ["check_exercise", "exercise"]  # a process of its own imports them from here
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
 
 UNIX = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no alarms on Windows")
 
@@ -259,7 +268,21 @@ def _reads():
             (f.__code__, f.__defaults__, f.__kwdefaults__) for f in (masks.causal_mask, transformer.Transformer.forward)
         ],
         "modules": sys.modules.get("torch"),
+        "hooks": len(torch.nn.modules.module._global_forward_hooks),
+        "precision": torch.get_float32_matmul_precision(),
+        "kernels": (torch.backends.mkldnn.enabled, torch.backends.cuda.math_sdp_enabled()),
+        "tiny numbers": sys.float_info.min / 2,
+        "decimals": decimal.getcontext().prec,
+        "logging": (logging.root.level, logging.root.manager.disable, list(logging.root.handlers)),
+        "finders": (list(sys.meta_path), list(sys.path_hooks)),
+        "pace": (sys.getswitchinterval(), gc.get_threshold(), len(gc.callbacks)),
+        "new files": _new_files(),
     }
+
+
+def _new_files():
+    os.umask(mask := os.umask(0o077))
+    return mask, resource and resource.getrlimit(resource.RLIMIT_FSIZE)
 
 
 PATCHED = [
@@ -269,6 +292,8 @@ PATCHED = [
     *[(torch, "allclose"), (torch, "tensor"), (torch.Tensor, "double"), (torch.nn.Module, "__call__")],
     *[(pathlib.Path, "read_text"), (pathlib.Path, "exists"), (re, "search"), (re, "compile"), (inspect, "unwrap")],
     *[(answers, "difference"), (checking, "difference_in"), (clock, "monotonic"), (progress, "record")],
+    *[(torch.nn.Linear, "forward"), (torch.optim.Adam, "step"), (collections, "Counter"), (itertools, "chain")],
+    (transformer.Transformer, "forward"),
     *[(plain, "plain"), (trial, "run"), (state, "alone"), (masks, "masked_softmax"), (course_lib, "masks")],
 ]
 
@@ -309,6 +334,15 @@ LEAVES = {
     "all modules": sys.modules.clear,
     "code": lambda: setattr(masks.causal_mask, "__code__", (lambda n, device=None: torch.zeros(n, n)).__code__),
     "code of a method": lambda: setattr(transformer.Transformer.forward, "__code__", (lambda self: None).__code__),
+    "hooks": lambda: torch.nn.modules.module.register_module_forward_hook(lambda *_: None),
+    "precision": lambda: torch.set_float32_matmul_precision("medium"),
+    "kernels": lambda: (torch._C._set_mkldnn_enabled(False), torch.backends.cuda.enable_math_sdp(False)),
+    "tiny numbers": lambda: torch.set_flush_denormal(True),
+    "decimals": lambda: setattr(decimal.getcontext(), "prec", 2),
+    "logging": lambda: (logging.disable(50), logging.root.setLevel(0), logging.root.handlers.clear()),
+    "finders": lambda: (sys.meta_path.clear(), sys.path_hooks.clear()),
+    "pace": lambda: (sys.setswitchinterval(1), gc.set_threshold(1), gc.callbacks.append(lambda *_: None)),
+    "new files": lambda: (os.umask(0o777), resource.setrlimit(resource.RLIMIT_FSIZE, (0, -1))),
     "values to begin with": lambda: setattr(masks.causal_mask, "__defaults__", ("meta",)),
     "named values to begin with": lambda: setattr(masks.causal_mask, "__kwdefaults__", {"device": "meta"}),
     **{f"{owner.__name__}.{name}": _patches(owner, name) for owner, name in PATCHED},
@@ -385,11 +419,10 @@ def test_a_process_that_is_forked_off_never_comes_back(then, tmp_path):
 
         result = check_exercise(exercise(), answer, time_limit=0.9)
         print("came back", result.passed, flush=True)
-        while True:
-            try:
-                os.wait()
-            except ChildProcessError:
-                break
+        try:
+            print("left behind", os.wait())
+        except ChildProcessError:
+            pass
     """
     assert forked.lines_of(program, tmp_path / "printed") == ["came back True"]
 
@@ -482,6 +515,45 @@ class RaisingRuntimeError(RuntimeError):
         raise RaisingExit
 
 
+class LoopsWhenItDies:
+    """Its end never comes."""
+
+    def __del__(self):
+        while True:
+            pass
+
+
+class LoopsWhenAsked:
+    """A right answer that nobody can ask for anything else."""
+
+    def __call__(self, x):
+        return 2 * x
+
+    def __getattr__(self, name):
+        while True:
+            pass
+
+
+class LoopsWhenNamed(type):
+    """The class of classes whose name never ends."""
+
+    @property
+    def __name__(cls):
+        while True:
+            pass
+
+
+class NamelessError(Exception, metaclass=LoopsWhenNamed):
+    """Nobody can say what it is."""
+
+
+def nested(levels):
+    found = []
+    for _ in range(levels):
+        found = [found]
+    return found
+
+
 def _fails(error):
     raise error
 
@@ -508,8 +580,13 @@ STRANGE = {
     "raising error": lambda x: _fails(RaisingRuntimeError()),
     "raising exit": lambda x: _fails(RaisingExit()),
     "error made of what loops": lambda x: _fails(RuntimeError(LoopsWhenShown())),
+    "nameless error": lambda x: _fails(NamelessError()),
+    "lists in lists": lambda x: nested(100_000),
     "everything": lambda x: torch.ones(1).expand(10**11),
     "the end of Python": lambda x: os._exit(3),
+    "the same, from elsewhere": lambda x: sys.modules[os.name]._exit(3),
+    "a signal that ends Python": lambda x: signal.raise_signal(signal.SIGTERM),
+    "one to its own number": lambda x: sys.modules[os.name].kill(os.getpid(), signal.SIGTERM),
     "calls without end": lambda x: (sys.setrecursionlimit(10**6), calls_itself_through_c(x)),
 }
 
@@ -570,6 +647,40 @@ def test_a_harmless_class_of_tensors_is_as_good_as_a_tensor():
 def test_an_input_that_is_filled_with_what_never_ends_is_looked_at_for_a_moment():
     outcome = run_safely(lambda x: x.__setitem__(0, LoopsWhenCompared()), ([1],), {}, Limit(5.0))
     assert outcome.changed == ("0",)
+
+
+@pytest.mark.parametrize("then", [lambda it: it, lambda it: 1 / 0], ids=["answered", "in an error"])
+def test_an_object_that_dies_without_end_is_told_as_such(then):
+    assert judge(partial(lambda x: then(LoopsWhenItDies())), time_limit=0.2).diagnosis == "too-slow"
+
+
+def test_a_right_answer_that_cannot_be_asked_for_anything_passes(monkeypatch):
+    monkeypatch.setattr(plain, "MOMENT", 0.1)
+    assert judge(LoopsWhenAsked()).passed
+
+
+@UNIX
+def test_an_index_of_many_lists_in_lists_is_an_error(tmp_path):
+    """In a process of its own: PyTorch goes into them until the stack ends, and with it Python."""
+    program = """
+        import torch
+        from tests.test_exercise_sandbox import check_exercise, exercise, nested
+
+        print(check_exercise(exercise(), lambda x: x[nested(100_000)]).diagnosis)
+    """
+    assert forked.lines_of(program, tmp_path / "printed")[-1:] == ["raised"]
+
+
+@pytest.mark.parametrize("kind", [">f4", ">i2", np.longdouble, np.uint16, np.uint32, np.uint64])
+def test_numbers_of_every_size_and_order_are_numbers(kind):
+    assert check("masks.causal", lambda n: np.tril(np.ones((n, n))).astype(kind)).passed
+    assert not check("masks.causal", partial(lambda n: np.triu(np.ones((n, n))).astype(kind))).passed
+
+
+def test_a_thread_that_changes_what_compares_changes_no_result(monkeypatch):
+    monkeypatch.setattr(torch, "allclose", lambda *_args, **_kwargs: True)
+    monkeypatch.setattr(torch.Tensor, "double", lambda self: torch.zeros(1))
+    assert difference(torch.zeros(2), torch.ones(2), 1e-4, 1e-5).kind == "wrong-values"
 
 
 def test_a_harmful_object_in_place_of_the_function_is_refused(monkeypatch):

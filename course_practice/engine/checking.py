@@ -3,25 +3,29 @@
 import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
 
 from course_practice.engine import progress
 from course_practice.engine.answers import difference_in, run
-from course_practice.engine.clock import Limit, alarm_ready
+from course_practice.engine.clock import Limit, OutOfTime, alarm_ready, in_time
 from course_practice.engine.compare import Difference, brief, is_not_a_tensor, is_zero_one
 from course_practice.engine.explain import explain
 from course_practice.engine.inputs import input_of
 from course_practice.engine.model import Exercise
+from course_practice.engine.plain import in_a_moment
 from course_practice.engine.report import Result
 from course_practice.engine.sandbox import Outcome, is_out_of_memory, memory_limit
-from course_practice.engine.source import forget_marks, same_code, standalone_source, unfinished_line
+from course_practice.engine.source import file_of, forget_marks, same_code, standalone_source, unfinished_line
 from course_practice.engine.state import names_read
 from course_practice.engine.trial import TIME_LIMIT, Trial, failed, right_answers
 from course_practice.repair import Budget
 
 LONGEST = 86_400  # seconds: a day
+ALL = 10  # times its limit may a whole check take
+_TOO_SLOW = "It did not finish within {:g} seconds. Is there a loop that never ends?"
 
 
 def check_exercise(
@@ -36,7 +40,10 @@ def check_exercise(
     forget_marks()
     elsewhere = torch.get_default_device().type != "cpu"
     with alarm_ready(), names_read(), _as_usual(), torch.device("cpu") if elsewhere else contextlib.nullcontext():
-        result = _not_attempted(exercise, obj) or _judge(exercise, obj, time_limit, budget or Budget())
+        result = in_a_moment(_not_attempted, exercise, obj, otherwise=...)
+        if result is ...:  # the object does not let itself be looked at
+            result, obj = None, partial(obj)
+        result = result or _judge(exercise, obj, time_limit, budget or Budget())
         if not result.attempted:
             return result
         kept = _keepable(exercise, obj) if result.passed else None
@@ -65,6 +72,7 @@ def _not_attempted(exercise: Exercise, obj: Any) -> Result | None:
         return _waiting(exercise, "Replace the `...`, then run the cell again.")
     if not callable(obj):
         return None
+    file_of(obj), getattr(obj, "__module__", None), getattr(obj, "__name__", None)  # asked for later
     if exercise.starter is not None and same_code(obj, exercise.starter):
         return _waiting(exercise, "This is the code as it was given: change it, then run the cell again.")
     if line := unfinished_line(obj):
@@ -75,8 +83,10 @@ def _not_attempted(exercise: Exercise, obj: Any) -> Result | None:
 def _judge(exercise: Exercise, obj: Any, time_limit: float, budget: Budget) -> Result:
     """What an object answers, and why that is wrong; what is too large to be looked at is an error as well."""
     try:
-        with memory_limit():
-            return _judge_answers(exercise, obj, time_limit, budget)
+        with memory_limit():  # the time is for what a learner's objects do where nobody waits for it, as when they die
+            return in_time(Limit(ALL * max(time_limit, TIME_LIMIT)), _judge_answers, exercise, obj, time_limit, budget)
+    except OutOfTime:
+        return failed(exercise, Difference("too-slow", _TOO_SLOW.format(time_limit)))
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
@@ -96,8 +106,7 @@ def _judge_answers(exercise: Exercise, obj: Any, time_limit: float, budget: Budg
         if _is_unwritten(outcomes[-1]):
             return _waiting(exercise, "Write the function, then run the cell again.")
         if outcomes[-1].out_of_time:
-            sentence = f"It did not finish within {time_limit:g} seconds. Is there a loop that never ends?"
-            return failed(exercise, Difference("too-slow", sentence), input_of(exercise, given))
+            return failed(exercise, Difference("too-slow", _TOO_SLOW.format(time_limit)), input_of(exercise, given))
     trial = Trial(exercise, obj, cases, right_answers(exercise, cases), outcomes, budget)
     if trial.differences:
         return trial.wrong_answer()
@@ -132,7 +141,7 @@ _NOT_A_TENSOR = (
 
 def _keepable(exercise: Exercise, obj: Any) -> str | None:
     """The solution's source, if it runs and passes on its own, outside the notebook it was written in."""
-    source = standalone_source(obj)
+    source = in_a_moment(standalone_source, obj)
     if source is None:
         return None
     try:

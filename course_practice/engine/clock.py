@@ -44,7 +44,7 @@ class Limit:
     """
 
     def __init__(self, seconds: float, rounds: float = float("inf")):
-        self.rounds, self.went_round = rounds, 0
+        self.rounds, self.went_round, self.struck = rounds, 0, False
         self.seconds, self._wall, self._processor = seconds, monotonic(), process_time()
 
     @property
@@ -92,6 +92,8 @@ def in_time(limit: Limit, call: Callable[..., Any], *args: Any, **kwargs: Any) -
                     settrace(trace)
                 if getprofile() is not profile:
                     setprofile(profile)
+                if limit.struck:  # swallowed by the code, or by Python, as all that is raised while an object dies
+                    raise OutOfTime
         finally:
             watched.limits.pop()
             _BUILTINS.update(known)
@@ -118,6 +120,10 @@ def alarm_ready() -> Iterator["_Watched"]:
     finally:
         _here.watched = None
         watched.done.release()
+        for child in watched.children:  # one that nobody has waited for is still this process's, and its number, too
+            with contextlib.suppress(ChildProcessError):
+                if not os.waitpid(child, os.WNOHANG)[0]:
+                    os.kill(child, signal.SIGKILL), os.waitpid(child, 0)
         if watched.has_alarm:
             signal.setitimer(signal.ITIMER_REAL, *timer), signal.signal(_ALARM, previous or signal.SIG_DFL)
 
@@ -134,6 +140,7 @@ class _Watched:
 
     def __init__(self):
         self.limits: list[Limit] = []
+        self.children: list[int] = []
         self.done, self._lock, self._planted = threading.Lock(), threading.Lock(), False
         self.done.acquire()
         self._thread = threading.get_ident()
@@ -161,6 +168,7 @@ class _Watched:
         """Raise, unless nobody waits for it (any code can send an alarm) or it would do harm: then there is another."""
         for limit in self.limits[-1:]:
             if limit.is_over and not _would_harm(frame, limit):
+                limit.struck = True
                 raise OutOfTime
 
     def settle(self) -> None:
@@ -180,7 +188,7 @@ class _Watched:
 
     def _plant(self, limit: Limit) -> None:
         if not _would_harm(_frames().get(self._thread), limit):
-            self._planted = True
+            self._planted = limit.struck = True
             _raise_in(ctypes.c_ulong(self._thread), ctypes.py_object(OutOfTime))
 
 
@@ -204,5 +212,12 @@ def _end_with_the_limit() -> None:
         signal.alarm(int(max(limit.left, 0)) + 1)
 
 
+def _note_child() -> None:
+    """Code under a limit has just forked off a process: Linux tells which, the last of this thread's."""
+    if watched := getattr(_here, "watched", None):
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{threading.get_native_id()}/children") as numbers:
+            watched.children += map(int, numbers.read().split()[-1:])
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_end_with_the_limit)
+    os.register_at_fork(after_in_child=_end_with_the_limit, after_in_parent=_note_child)

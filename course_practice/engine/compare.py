@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from course_practice.engine.plain import plain, safe_text
+from course_practice.engine.plain import plain, safe_text, shared
 
+_allclose, _double = torch.allclose, Tensor.double  # a thread may change them meanwhile
 # How far apart two right answers may be, by the coarser of their types: (relative, absolute).
 _COARSE = {torch.float16: (1e-2, 1e-3), torch.bfloat16: (5e-2, 1e-2)}
 
@@ -46,9 +47,10 @@ def difference(expected: Any, got: Any, rtol: float, atol: float) -> Difference 
     if have.is_complex():
         return Difference("wrong-type", f"Expected {_kind_of(want)}, got complex numbers ({have.dtype}).")
     rtol, atol = max((rtol, atol), *(_COARSE.get(tensor.dtype, (0.0, 0.0)) for tensor in (want, have)))
-    if torch.allclose(want.double(), have.double(), rtol=rtol, atol=atol, equal_nan=True):
+    want_wide, have_wide = _double(want), _double(have)
+    if _allclose(want_wide, have_wide, rtol=rtol, atol=atol, equal_nan=True):
         return None
-    if not have.double().isfinite().all() and want.double().isfinite().all():
+    if not have_wide.isfinite().all() and want_wide.isfinite().all():
         what = "NaN" if have.isnan().any() else "infinity"
         return Difference("not-finite", f"The answer contains {what}; every expected value is finite.")
     if want.is_floating_point() and not have.is_floating_point():
@@ -85,7 +87,7 @@ def _as_tensor(value: Any) -> Tensor | None:
     if isinstance(value, Tensor):
         return value
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufc":
-        return torch.from_numpy(np.array(value))
+        return shared(value)
     if isinstance(value, Fraction):
         value = float(value)
     if isinstance(value, bool | int | float):

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,13 @@ from torch import Tensor
 from course_practice.engine.clock import Limit, OutOfTime, in_time
 
 MOST_NUMBERS = 2**18  # in lists: no exercise asks for nearly as many
+DEEPEST_LIST = 64  # lists in lists: a tensor has no more axes
 MOMENT = 1.0  # seconds for an object to say what it is
+# Types that PyTorch and NumPy only keep, or do not share, and those that hold the same numbers.
+_WIDER = {torch.uint16: torch.int64, torch.uint32: torch.int64, torch.uint64: torch.float64}
+_SHARED = {np.dtype(np.longdouble): np.dtype(np.float64), np.dtype(np.clongdouble): np.dtype(np.complex128)}
 _DTYPES = {
+    *_WIDER,
     *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
     *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128),
 }
@@ -49,14 +55,18 @@ def plain(value: Any) -> Any:
         return _described(value, "a tensor")
     moment = functools.cache(lambda: Limit(MOMENT))  # begins with the first object that is asked
     try:
-        if _room_after(value, MOST_NUMBERS) >= 0:
+        if not (why := _unlooked_at(value)):
             return _plain(value, moment)
     except (KeyboardInterrupt, MemoryError, OutOfTime):
         raise
-    except BaseException:  # a list that holds itself, a tensor whose own class does what it likes
+    except BaseException:  # a tensor whose own class does what it likes
         return Foreign(safe_text(repr, value, moment()))
-    container = _container(value)
-    return Foreign(f"a {container.__name__} of {container.__len__(value):,} items, too long to be shown")
+    return Foreign(f"a {_container(value).__name__} {why}")
+
+
+def name_of(value: Any) -> str:
+    """The name of its type as Python keeps it: what a class of classes makes of `__name__` is code of the learner's."""
+    return type.__dict__["__name__"].__get__(type(value))
 
 
 def safe_text(form: Callable[[Any], str], value: Any, limit: Limit | None = None) -> str:
@@ -70,7 +80,17 @@ def safe_text(form: Callable[[Any], str], value: Any, limit: Limit | None = None
     except BaseException as error:
         if issubclass(type(error), OutOfTime) and not limit.is_over:  # the time of the whole call
             raise
-    return f"a {type(value).__name__}"
+    return f"a {name_of(value)}"
+
+
+def in_a_moment(ask: Callable[..., Any], *args: Any, otherwise: Any = None) -> Any:
+    """What comes of asking the learner's objects, or `otherwise`: they may raise anything, and never come to an end."""
+    try:
+        return in_time(Limit(MOMENT), ask, *args)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return otherwise
 
 
 def _container(value: Any) -> type | None:
@@ -78,13 +98,18 @@ def _container(value: Any) -> type | None:
     return next((base for base in (list, tuple) if issubclass(type(value), base)), None)
 
 
-def _room_after(value: Any, room: int) -> int:
-    container = _container(value)
-    for part in container.__iter__(value) if container else ():
-        room = _room_after(part, room - 1)
+def _unlooked_at(value: Any) -> str:
+    """Why a list is not looked at, which is done level by level: what goes into each list in turn may not come back."""
+    level, room = [value], MOST_NUMBERS
+    for _ in range(DEEPEST_LIST):
+        parts = (part for each in level if (base := _container(each)) for part in base.__iter__(each))
+        level = list(islice(parts, room + 1))
+        room -= len(level)
+        if not level:
+            return ""
         if room < 0:
-            break
-    return room
+            return f"of {_container(value).__len__(value):,} items, too long to be shown"
+    return f"with lists inside of one another, more than {DEEPEST_LIST} deep"
 
 
 def _plain(value: Any, moment: Callable[[], Limit]) -> Any:
@@ -105,7 +130,7 @@ def _plain_tensor(value: Tensor, moment: Callable[[], Limit]) -> Tensor | Foreig
     if type(value) in (Tensor, torch.nn.Parameter, torch.nn.Buffer):
         return _described(value, "a tensor")
     with torch._C.DisableTorchFunctionSubclass():
-        name = f"a tensor of the class {type(value).__name__}"
+        name = f"a tensor of the class {name_of(value)}"
         try:
             return in_time(moment(), _described, value, name)
         except OutOfTime:
@@ -121,6 +146,12 @@ def _described(value: Tensor, name: str) -> Tensor | Foreign:
         if value.layout is not torch.strided:
             return Foreign(f"{name} of the layout {value.layout}, not a dense one: end with `.to_dense()`")
         bare = Tensor.as_subclass(value, Tensor).detach().cpu()
-        return bare if type(bare) is Tensor else Foreign(name)
+        return bare.to(_WIDER.get(bare.dtype, bare.dtype)) if type(bare) is Tensor else Foreign(name)
     except Exception:
         return Foreign(name)
+
+
+def shared(value: np.ndarray | np.generic) -> Tensor:
+    """A tensor of an array's numbers, in a copy; those in the other order of bytes or of more digits, too."""
+    dtype = value.dtype.newbyteorder("=")
+    return plain(torch.from_numpy(np.array(value, _SHARED.get(dtype, dtype))))

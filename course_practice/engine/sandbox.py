@@ -1,11 +1,13 @@
 """Run a learner's object so that nothing it does reaches the notebook: copies, a time limit, captured output."""
 
+import _signal
 import contextlib
 import copy
 import functools
 import importlib
 import io
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -18,7 +20,7 @@ import numpy as np
 import torch
 
 from course_practice.engine.clock import DEEPEST, Limit, OutOfTime, alarm_ready, in_time
-from course_practice.engine.plain import MOMENT, plain, safe_text
+from course_practice.engine.plain import in_a_moment, plain, safe_text
 from course_practice.engine.state import alone, forget_half_made, modules_now, state_restored
 
 try:
@@ -29,6 +31,7 @@ except ImportError:  # Windows
 PRINT_LIMIT = 2_000
 TAKES_LISTS = ("tensor", "as_tensor", "asarray")  # of PyTorch
 MEMORY_LIMIT = 4 * 2**30  # bytes more than at the start of a call: the inputs of exercises are small
+STACK = 2**30  # bytes: PyTorch goes into the lists of an index without counting how deep
 
 
 @dataclass
@@ -81,22 +84,15 @@ def _copied(given: tuple[tuple, dict[str, Any]]) -> tuple[tuple, dict[str, Any]]
 def sealed() -> Iterator[io.StringIO]:
     """Catch what is printed, and put back whatever the code inside sets for all of Python or PyTorch."""
     printed = _Limited()
-    with alone, state_restored(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):  # noqa: SIM117
-        # What would end Python, and the notebook with it, is an error.
-        with guarded(torch, TAKES_LISTS, _of_finite_lists), guarded(os, ("_exit", "abort"), lambda _: sys.exit):
-            with guarded(sys, ("setrecursionlimit",), lambda original: lambda n: original(min(n, DEEPEST))):
-                yield printed
-
-
-@contextlib.contextmanager
-def guarded(module: ModuleType, names: tuple[str, ...], guard: Callable[[Callable], Callable]) -> Iterator[None]:
-    """Inside, functions of a module are others, made of what they were."""
-    originals = {name: getattr(module, name) for name in names}
-    vars(module).update({name: guard(original) for name, original in originals.items()})
-    try:
-        yield
-    finally:
-        vars(module).update(originals)
+    with alone, state_restored(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        known = [vars(module)[name] for module, name, _guard in _GUARDS]
+        for (module, name, guard), original in zip(_GUARDS, known, strict=True):
+            setattr(module, name, guard(original))
+        try:
+            yield printed
+        finally:
+            for (module, name, _guard), original in zip(_GUARDS, known, strict=True):
+                setattr(module, name, original)
 
 
 def _of_finite_lists(original: Callable) -> Callable:
@@ -117,20 +113,47 @@ def _refuse_endless(value: list | tuple, inside: tuple[int, ...], seen: set[int]
     seen.add(id(value))
 
 
+def _to_others(original: Callable) -> Callable:
+    """A signal that nobody handles would end Python: here it is an error, unless it goes to another process."""
+
+    def call(*args: Any) -> Any:
+        other = original.__name__.startswith("kill") and args[0] > 0 and args[0] not in (os.getpid(), os.getpgrp())
+        return original(*args) if other or _signal.getsignal(args[-1]) else sys.exit(args[-1])
+
+    return call
+
+
+# What would end Python, and the notebook with it, is an error. Modules have it from one another.
+_MODULES = (os, sys.modules[os.name], signal, _signal)
+_ENDS = {name: lambda _: sys.exit for name in ("_exit", "abort")}
+_ENDS |= dict.fromkeys(("kill", "killpg", "raise_signal", "pthread_kill"), _to_others)
+_GUARDS: list[tuple[ModuleType, str, Callable[[Callable], Callable]]] = [
+    *((torch, name, _of_finite_lists) for name in TAKES_LISTS),
+    (sys, "setrecursionlimit", lambda original: lambda n: original(min(n, DEEPEST))),
+    *((module, name, _ENDS[name]) for module in _MODULES for name in _ENDS if hasattr(module, name)),
+]
+
+
 def call_in_time(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any], limit: Limit) -> Outcome:
     """Call on the arguments themselves until the limit, inside `sealed()`; the outcome's value is a plain one."""
     outcome, modules = Outcome(), modules_now()
     try:
         with memory_limit():
-            outcome.value = in_time(limit, lambda: plain(call(*args, **kwargs)))
+            outcome.value = in_time(limit, _answer, call, args, kwargs)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         outcome.error = error
-        if is_out_of_memory(error) or outcome.out_of_time:
-            traceback.clear_frames(error.__traceback__)  # they hold what was too large
         forget_half_made(modules)
     return outcome
+
+
+def _answer(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    try:
+        return plain(call(*args, **kwargs))
+    except BaseException as error:  # its frames hold what was too large, and what may go on when it dies
+        traceback.clear_frames(error.__traceback__)
+        raise
 
 
 @functools.cache
@@ -180,10 +203,10 @@ _in_force: list[bool] = []  # a limit of memory
 def _limited() -> Iterator[None]:
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[5])
-        before = resource.getrlimit(resource.RLIMIT_DATA)
+        before, stack = (resource.getrlimit(kind) for kind in (resource.RLIMIT_DATA, resource.RLIMIT_STACK))
         wanted = pages * resource.getpagesize() + MEMORY_LIMIT
-        allowed = [wanted, *(limit for limit in before if limit != resource.RLIM_INFINITY)]
-        resource.setrlimit(resource.RLIMIT_DATA, (min(allowed), before[1]))
+        resource.setrlimit(resource.RLIMIT_DATA, (_least(wanted, *before), before[1]))
+        resource.setrlimit(resource.RLIMIT_STACK, (_least(STACK, stack[1]), stack[1]))
     except (AttributeError, OSError, ValueError):  # another system
         yield
         return
@@ -193,6 +216,11 @@ def _limited() -> Iterator[None]:
     finally:
         _in_force.clear()
         resource.setrlimit(resource.RLIMIT_DATA, before)
+        resource.setrlimit(resource.RLIMIT_STACK, stack)
+
+
+def _least(*limits: int) -> int:
+    return min(limit for limit in limits if limit != resource.RLIM_INFINITY)
 
 
 def _changed(before: tuple[tuple, dict], after: tuple[tuple, dict]) -> tuple[str, ...]:
@@ -218,9 +246,4 @@ def same_value(a: Any, b: Any) -> bool:
         return True
     if type(a) is type(b) and type(a) in (int, bool, str, float, type(None)):
         return a == b or (a != a and b != b)
-    try:
-        return in_time(Limit(MOMENT), lambda: bool(a == b or (a != a and b != b)))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # it does not let itself be compared
-        return type(a) is type(b)
+    return in_a_moment(lambda: bool(a == b or (a != a and b != b)), otherwise=type(a) is type(b))

@@ -1,12 +1,16 @@
 """What code of the learner's may set for all of Python or PyTorch: read before a call, and put back after it."""
 
 import builtins
+import collections
 import contextlib
 import copy
+import decimal
 import functools
 import gc
 import inspect
+import itertools
 import json
+import logging
 import math
 import operator
 import os
@@ -18,8 +22,10 @@ import threading
 import time
 import warnings
 from _signal import getsignal  # the one of `signal` makes an enum of each answer, which takes longer than the question
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
 from ctypes import string_at
+from itertools import chain
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -28,13 +34,32 @@ import numpy as np
 import torch
 from torch.utils import _python_dispatch
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
+
 _LOADED = type("Loaded", (), {})()
 _LOADED.__dict__ = sys.modules  # all modules, as names
-# Their names are put back, patched or deleted, and those of the engine's own modules.
+_MODULES = (
+    *(builtins, collections, contextlib, copy, decimal, functools, gc, inspect, itertools, json, logging, math),
+    *(operator, os, random, re, signal, sys, threading, time, warnings, np, torch, torch.nn),
+    *(torch.nn.functional, torch.linalg, torch.optim, torch.nn.modules.module, torch.__future__),
+)
+
+
+def _classes(modules: Iterable[Any], packages: tuple[str, ...]) -> list[type]:
+    """The classes of packages that modules name."""
+    found = dict.fromkeys(one for module in modules for one in vars(module).values() if type(one) is type)
+    return [one for one in found if one.__module__.startswith(packages)]
+
+
+# Their names are put back, patched or deleted, with what stands in a list or a dictionary, and those of the engine's
+# and the library's own modules.
 _NAMESPACES = (
-    _LOADED,
-    *(builtins, sys, os, copy, inspect, json, math, operator, random, re, signal, threading, time, warnings, Path, np),
-    *(torch, torch.Tensor, torch.nn, torch.nn.Module, torch.nn.functional, torch.linalg),
+    *(_LOADED, torch.Tensor, Path, gc.callbacks, logging.root.handlers, logging.root.filters, *_MODULES),
+    *(each for each in vars(torch.nn.modules.module).values() if type(each) is OrderedDict),  # of hooks for all
+    *_classes(_MODULES, ("torch.nn", "torch.optim", "collections", "logging")),
 )
 
 
@@ -114,6 +139,23 @@ def _put_numpys_random(state: tuple) -> None:
     np.random.set_state((name, np.frombuffer(key, np.uint32), *rest))
 
 
+def _umask() -> int:
+    mask = os.umask(0o077)  # it can only be read by setting it
+    os.umask(mask)
+    return mask
+
+
+def _put_finders(kept: tuple[list, list]) -> None:
+    for now, before in zip((sys.meta_path, sys.path_hooks), kept, strict=True):
+        if now[: len(before)] != before:  # a library may have added its own behind
+            now[:] = before
+
+
+def _soft(limit: int) -> tuple[Callable, Callable]:
+    hard = lambda: resource.getrlimit(limit)[1]  # noqa: E731
+    return lambda: resource.getrlimit(limit)[0], lambda soft: resource.setrlimit(limit, (soft, hard()))
+
+
 # (read it, put it back)
 _Settings = tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...]
 # Put back unseen, which is faster than to look whether they differ.
@@ -143,6 +185,26 @@ _SETTINGS: _Settings = (
     *(((lambda t=timer: signal.getitimer(t)), (lambda left, t=timer: signal.setitimer(t, *left))) for timer in _TIMERS),
 )
 
+# Looked at once in a check: they change no answer.
+_OUTER: _Settings = (
+    (_environment, _put_environment),
+    (lambda: (sys.meta_path.copy(), sys.path_hooks.copy()), _put_finders),
+    (sys.getswitchinterval, sys.setswitchinterval),
+    (gc.get_threshold, lambda kept: gc.set_threshold(*kept)),
+    (gc.get_debug, gc.set_debug),
+    (_umask, os.umask),
+    (lambda: decimal.getcontext().__reduce__(), lambda kept: decimal.setcontext(kept[0](*kept[1]))),
+    (lambda: logging.root.level, logging.root.setLevel),
+    (lambda: logging.root.manager.disable, logging.disable),
+    (lambda: sys.float_info.min / 2 > 0, lambda tiny: torch.set_flush_denormal(not tiny)),
+    (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    (torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enabled),
+    (torch._C._get_math_sdp_enabled, torch._C._set_sdp_use_math),
+    (torch._C._get_flash_sdp_enabled, torch._C._set_sdp_use_flash),
+    (torch._C._get_deterministic_fill_uninitialized_memory, torch._C._set_deterministic_fill_uninitialized_memory),
+    *map(_soft, {getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")}),
+)
+
 
 _here = threading.local()
 alone = threading.RLock()  # all of it is the whole process's: two threads that read it and put it back would mix it up
@@ -150,18 +212,25 @@ alone = threading.RLock()  # all of it is the whole process's: two threads that 
 
 @contextlib.contextmanager
 def names_read() -> Iterator[None]:
-    """Around many blocks of `state_restored`: names are read once, and the library's put back at the end."""
-    with alone:
-        before = getattr(_here, "names", None)
-        _here.names = before or (_names(), _insides())
-        loaded = sys.modules.copy().items()  # after each block, the library's names would make a check a tenth longer
-        library = [_kept(module) for name, module in loaded if name.startswith("course_lib")]
+    """Around many blocks of `state_restored`: names are read once, and so are settings that change no answer."""
+    with alone, _put_back(() if (before := getattr(_here, "names", None)) else _OUTER):
+        _here.names = before or (_Names(), _insides())
         try:
             yield
         finally:
-            for each in library:
-                _put_names_back(each)
             _here.names = before
+
+
+@contextlib.contextmanager
+def _put_back(settings: _Settings) -> Iterator[None]:
+    kept = [read() for read, _put in settings]
+    try:
+        yield
+    finally:
+        for (read, put), before in zip(settings, kept, strict=True):
+            with contextlib.suppress(Exception):  # what cannot be put back does not stop the notebook
+                if read() != before:
+                    put(before)
 
 
 @functools.lru_cache(1)
@@ -184,13 +253,28 @@ def _insides() -> list[tuple]:
     ]
 
 
-def _names() -> list[list]:
-    own = [module for name, module in sys.modules.copy().items() if name.startswith(__package__)]
-    return [_kept(owner) for owner in (*_NAMESPACES, *own)]
+class _Names:
+    """All namespaces, as they are now."""
 
+    def __init__(self):
+        own = [m for name, m in sys.modules.copy().items() if name.startswith((__package__, "course_lib"))]
+        self.owners = [*_NAMESPACES, *own, *_classes(own, (__package__, "course_lib"))]
+        insides = [owner if type(owner) in (list, OrderedDict) else vars(owner) for owner in self.owners]
+        self.kept = [inside.copy() for inside in insides]
+        self.values = [inside if type(inside) is list else inside.values() for inside in insides]
+        self.places = self._places_now()
 
-def _kept(owner: Any) -> list:
-    return [owner, names := vars(owner).copy(), _places(names)]
+    def _places_now(self) -> bytes:
+        """Where the values lie in memory: thousands are compared at once, and none of them is asked."""
+        values = tuple(chain.from_iterable(self.values))
+        return string_at(id(values) + tuple.__basicsize__, tuple.__itemsize__ * len(values))
+
+    def put_back(self) -> None:
+        """Undo what code has patched. A module's new names stay: libraries load parts of themselves when first used."""
+        if self._places_now() != self.places:
+            for owner, before in zip(self.owners, self.kept, strict=True):
+                _put_names_back(owner, before)
+            self.__init__()
 
 
 @contextlib.contextmanager
@@ -206,46 +290,35 @@ def state_restored() -> Iterator[None]:
     torch.float32
     """
     inside = getattr(_here, "inside", False)
-    names, insides = ((), ()) if inside else getattr(_here, "names", None) or (_names(), _insides())
-    kept = _SETTINGS if inside else (*_SETTINGS, (_environment, _put_environment))
-    settings, states = ([read() for read, _put in some] for some in (kept, _STATES))
-    _here.inside = True
-    try:
-        yield
-    finally:
-        _here.inside = inside
-        for each in names:
-            _put_names_back(each)
-        for name, functions, values in insides:
-            if not all(map(operator.is_, map(operator.attrgetter(name), functions), values)):
-                for one, value in zip(functions, values, strict=True):
-                    setattr(one, name, value)
-        for (read, put), before in zip(kept, settings, strict=True):
-            with contextlib.suppress(Exception):  # what cannot be put back does not stop the notebook
-                if read() != before:
-                    put(before)
-        for (_read, put), before in zip(_STATES, states, strict=True):
-            put(before)
+    with contextlib.nullcontext() if inside else names_read(), _put_back(_SETTINGS):
+        states = [read() for read, _put in _STATES]
+        _here.inside = True
+        try:
+            yield
+        finally:
+            _here.inside = inside
+            names, insides = (None, ()) if inside else _here.names
+            if names:
+                names.put_back()
+            for name, functions, values in insides:
+                if not all(map(operator.is_, map(operator.attrgetter(name), functions), values)):
+                    for one, value in zip(functions, values, strict=True):
+                        setattr(one, name, value)
+            for (_read, put), before in zip(_STATES, states, strict=True):
+                put(before)
 
 
-def _put_names_back(kept: list) -> None:
-    """Undo what code has patched. A module's new names stay: libraries load parts of themselves when first used."""
-    owner, before, places = kept
-    now = vars(owner)
-    if _places(now) == places:
-        return
-    for name, value in before.items():
-        if now.get(name) is not value:
-            setattr(owner, name, value)
-    for name in [name for name in now if isinstance(owner, type) and name not in before]:
-        delattr(owner, name)  # it hid what the class above has
-    kept[:] = _kept(owner)
-
-
-def _places(names: dict[str, Any]) -> bytes:
-    """Where the values lie in memory: thousands are compared at once, and none of them is asked."""
-    values = tuple(names.values())
-    return string_at(id(values) + tuple.__basicsize__, tuple.__itemsize__ * len(values))
+def _put_names_back(owner: Any, before: Any) -> None:
+    if type(owner) is list:
+        owner[:] = before
+    elif type(owner) is OrderedDict:
+        owner.clear(), owner.update(before)
+    else:
+        now = vars(owner)
+        for name in [name for name, value in before.items() if now.get(name) is not value]:
+            setattr(owner, name, before[name])
+        for name in [name for name in now if isinstance(owner, type) and name not in before]:
+            delattr(owner, name)  # it hid what the class above has
 
 
 def modules_now() -> tuple[int, str]:

@@ -3,7 +3,6 @@
     # The causal mask
     ★☆☆ · 5 min
     Return an (n, n) boolean mask, …
-
     ## Hints
     1. Draw the mask for three tokens: …
 

@@ -11,17 +11,11 @@ import torch
 from course_practice.engine.answers import SEED, canonical, difference_in, run, same_outcome
 from course_practice.engine.changes import Change
 from course_practice.engine.clock import Limit, alarm_ready
-from course_practice.engine.compare import (
-    Difference,
-    as_tensor,
-    brief,
-    first_lines,
-    other_numbers,
-    pattern,
-)
+from course_practice.engine.compare import Difference, as_tensor, brief, first_lines, other_numbers, pattern
 from course_practice.engine.inputs import input_of, inputs, size
 from course_practice.engine.model import Case, Convention, Exercise, Mistake
 from course_practice.engine.naming import at_once, authors_lines, guilty_lines, without_praise
+from course_practice.engine.plain import name_of
 from course_practice.engine.report import Result, failed
 from course_practice.engine.sandbox import Outcome, is_out_of_memory, learner_line, load_what_pytorch_loads_late, sealed
 from course_practice.engine.source import file_of, unread
@@ -245,7 +239,7 @@ class Trial:
         if outcome.error is not None:
             line = learner_line(outcome.error, file_of(self.obj))
             found += (("Your line", line[1]),) if line else ()
-            said = f"{type(outcome.error).__name__}: {outcome.said}"
+            said = f"{name_of(outcome.error)}: {outcome.said}"
             found += (("Error", said.splitlines()[0]),)
         found += input_of(self.exercise, given)
         return (*found, ("Printed by your code", first_lines(outcome.printed))) if outcome.printed else found

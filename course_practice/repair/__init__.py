@@ -45,6 +45,7 @@ import course_lib
 from course_practice.engine.answers import SEED
 from course_practice.engine.clock import Limit
 from course_practice.engine.model import Case, Exercise, Mistake
+from course_practice.engine.plain import in_a_moment
 from course_practice.repair.code import Part, code_of
 from course_practice.repair.edits import Edit, applied
 from course_practice.repair.search import Known, Search
@@ -148,7 +149,7 @@ def nearest_repair(
     processes, or the network: such code is never run in variants.
     """
     budget = budget or Budget()
-    code = code_of(obj) if budget.work else None
+    code = in_a_moment(code_of, obj) if budget.work else None
     if code is None:
         return None
     variants = Variants(exercise, code, cases, expected, budget, Limit(budget.seconds), seed, keeps_inputs)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from course_practice.engine.compare import as_tensor
+from course_practice.engine.plain import plain
 from course_practice.repair.edits import Edit, statements
 from course_practice.repair.observed import Found
 
@@ -103,15 +104,15 @@ def _assigned(node: ast.stmt) -> list[str]:
 
 def _fingerprint(value: Any) -> tuple | None:
     """What equal values have in common; None of a value that says nothing."""
-    if isinstance(value, Tensor | np.ndarray):
+    kind = type(value)
+    if issubclass(kind, Tensor | np.ndarray):
         tensor = as_tensor(value)
         if tensor is None or tensor.numel() < 2 or bool((tensor == tensor.flatten()[0]).all()):
             return None
         numbers = torch.nan_to_num(tensor.detach().double().flatten(), nan=3.7, posinf=5.3, neginf=-7.9)
         weights = torch.linspace(1.0, 2.0, len(numbers), dtype=torch.float64)
         return (*tensor.shape, *(f"{float(part):.4g}" for part in (numbers.abs().sum(), numbers @ weights)))
-    if isinstance(value, float):
+    if kind is float:
         return None if value == int(value if abs(value) < 1e9 else 0) else (f"{value:.5g}",)
-    if isinstance(value, list | tuple | dict | set) and len(value) > 2:
-        return (type(value).__name__, repr(value)[:2000])
-    return None
+    base = next((base for base in (list, tuple, dict, set) if issubclass(kind, base)), None)
+    return (base, repr(plain(value))[:2000]) if base and base.__len__(value) > 2 else None

@@ -96,11 +96,7 @@ def edits_at(place: Place, table: tuple[Pattern, ...]) -> Iterator[Edit]:
 
 
 def replacements(
-    pattern: Pattern,
-    node: ast.AST,
-    read: Callable[[str], ast.AST],
-    context: Context,
-    holds: Callable[[Bindings], bool],
+    pattern: Pattern, node: ast.AST, read: Callable[[str], ast.AST], context: Context, holds: Callable[[Bindings], bool]
 ) -> Iterator[ast.AST]:
     """What a line of a table puts in the place of a node; `read` makes trees of its templates."""
     for template in _templates(pattern.pattern, read):
