@@ -235,6 +235,11 @@ def test_gradients_that_the_reader_has_switched_off_are_on_in_a_check(off):
         assert not torch.is_grad_enabled()
 
 
+def test_half_precision_that_the_reader_has_switched_on_is_off_in_a_check():
+    with torch.autocast("cpu", torch.bfloat16):
+        assert judge(lambda x: None if torch.is_autocast_enabled("cpu") else double(x)).passed
+
+
 # What a learner's code leaves behind
 
 

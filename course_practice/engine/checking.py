@@ -59,7 +59,7 @@ def _as_usual() -> Iterator[None]:
         torch.set_num_threads(1)
     torch.set_default_dtype(torch.float32)  # the inputs are drawn in it
     try:
-        with torch.inference_mode(False), torch.enable_grad():
+        with torch.inference_mode(False), torch.enable_grad(), torch.autocast("cpu", enabled=False):
             yield
     finally:
         torch.set_default_dtype(dtype)
