@@ -57,13 +57,12 @@ def _is_used(selector: str, words: set[str]) -> bool:
 
 def whole(path: Path, static: Path) -> str:
     """A sheet with those that it imports, its addresses as seen from the folder of all sheets."""
-    text = path.read_text(encoding="utf-8").replace('@charset "UTF-8";', "")
-    text = IMPORT.sub(lambda found: whole((path.parent / found[1]).resolve(), static), text)
 
     def seen(found: re.Match) -> str:
         return f'url("{(path.parent / found[1]).resolve().relative_to(static.resolve()).as_posix()}")'
 
-    return text if path.parent == static else URL.sub(seen, text)
+    text = URL.sub(seen, path.read_text(encoding="utf-8").replace('@charset "UTF-8";', ""))
+    return IMPORT.sub(lambda found: whole((path.parent / found[1]).resolve(), static), text)
 
 
 def same(pages: dict[Path, str], pattern: re.Pattern, where: str = "") -> list[str]:
@@ -101,12 +100,14 @@ def bundle(app: Sphinx, problem: Exception | None) -> None:
     for path, page in pages.items():
         page = one(page, SHEET, f'<link rel="stylesheet" href="{{}}_static/{SHEETS}?v={version(static / SHEETS)}">')
         if WAITS in page:
-            page = one(
-                page, SCRIPT, f'<script defer src="{{}}_static/{SCRIPTS}?v={version(static / SCRIPTS)}"></script>'
-            )
+            source = f"{{}}_static/{SCRIPTS}?v={version(static / SCRIPTS)}"
+            page = one(page, SCRIPT, f'<script defer src="{source}"></script>')
         path.write_text(page, encoding="utf-8")
     for name in {*sheets, "basic.css"} - {SHEETS, *KEPT}:
         (static / name).unlink(missing_ok=True)
+    sheets_of_the_theme = static / "styles"
+    if not any(sheets_of_the_theme.iterdir()):
+        sheets_of_the_theme.rmdir()
 
 
 def version(path: Path) -> str:

@@ -168,7 +168,7 @@ def leave_out(app: Sphinx, problem: Exception | None) -> None:
     out, static = Path(app.outdir), Path(app.outdir, "_static")
     sheet = static / "styles" / "pydata-sphinx-theme.css"
     if problem is None and app.builder.name == "html" and sheet.exists():
-        for path in {*static.rglob("*.map"), *static.glob("scripts/fontawesome.js*")}:
+        for path in {*static.rglob("*.map"), *static.glob("scripts/fontawesome.js*"), *static.glob("*macros.html")}:
             path.unlink()
         used = (path.read_text(encoding="utf-8") for path in [*out.rglob("*.html"), *static.rglob("*.js")])
         for name, change in CHANGED.items():
