@@ -17,6 +17,7 @@ from sphinx.errors import ExtensionError
 SHEET = re.compile(r'\s*<link [^>]*?href="((?:\.\./)*)_static/([^"?]+\.css)[^"]*"[^>]*>')
 SCRIPT = re.compile(r'\s*<script defer="defer" src="((?:\.\./)*)_static/([^"?]+\.js)[^"]*"></script>')
 IMPORT = re.compile(r'@import "([^"]+)";')
+NOTES = re.compile(r'@charset "UTF-8";|/\*# sourceMappingURL=.*?\*/')
 URL = re.compile(r"url\((?!data:|#)[\"']?([^\"')]+)[\"']?\)")
 NAME = re.compile(r"[.#]((?:\\.|[\w-])+)")
 THEMES = "pydata-sphinx-theme.css"  # the only sheet that is long, and made for every kind of site
@@ -61,7 +62,7 @@ def whole(path: Path, static: Path) -> str:
     def seen(found: re.Match) -> str:
         return f'url("{(path.parent / found[1]).resolve().relative_to(static.resolve()).as_posix()}")'
 
-    text = URL.sub(seen, path.read_text(encoding="utf-8").replace('@charset "UTF-8";', ""))
+    text = URL.sub(seen, NOTES.sub("", path.read_text(encoding="utf-8")))
     return IMPORT.sub(lambda found: whole((path.parent / found[1]).resolve(), static), text)
 
 
