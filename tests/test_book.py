@@ -158,6 +158,18 @@ def test_every_page_is_in_the_book(book):
     assert CHAPTERS
 
 
+def test_a_page_loads_one_sheet_and_what_the_sheet_asks_for_is_there(book):
+    sheet = (book / "_static" / "course.css").read_text(encoding="utf-8")
+    asked = set(re.findall(r'url\("?([^")]+)"?\)', re.sub(r"url\(\"?data:[^)]*\)", "", sheet)))
+    assert asked and not [name for name in asked if not (book / "_static" / name.partition("?")[0]).is_file()]
+    assert ".form-range" not in sheet, "no page has one"
+    assert ".tooltip{" in sheet, "a script makes it"
+    for name in documents():
+        page = (book / f"{name}.html").read_text(encoding="utf-8")
+        assert page.count('rel="stylesheet"') == 1, name
+        assert page.count("<script defer src=") == 3, name
+
+
 @each_page
 def test_page_is_quiet_and_asks_no_other_host(opened, unfolded):
     """Scrolled to its end and unfolded."""
