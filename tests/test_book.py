@@ -161,7 +161,8 @@ def test_every_page_is_in_the_book(book):
 def test_a_page_loads_one_sheet_and_what_the_sheet_asks_for_is_there(book):
     sheet = (book / "_static" / "course.css").read_text(encoding="utf-8")
     asked = set(re.findall(r'url\("?([^")]+)"?\)', re.sub(r"url\(\"?data:[^)]*\)", "", sheet)))
-    assert asked and not [name for name in asked if not (book / "_static" / name.partition("?")[0]).is_file()]
+    assert asked
+    assert not [name for name in asked if not (book / "_static" / name.partition("?")[0]).is_file()]
     assert ".form-range" not in sheet, "no page has one"
     assert ".tooltip{" in sheet, "a script makes it"
     for name in documents():
