@@ -130,8 +130,3 @@ def _fill_attention(attention: nn.Module, d_model: int, seed: int) -> None:
         linear.weight.copy_(matrix)
         if linear.bias is not None:
             linear.bias.copy_(bias)
-
-
-def numbers(*shape: int, seed: int = 7) -> Tensor:
-    """A stream that enters a module."""
-    return randn(*shape, seed=seed)
