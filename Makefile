@@ -71,7 +71,7 @@ address: $(if $(URL),$(READY))  ## write the public address everywhere: make add
 	@$(if $(URL),$(RUN) -m tools.address '$(URL)' && touch $(READY),$(PYTHON) -m tools.address)
 
 pins: $(READY)  ## write constraints.txt from what is installed (after a change of requirements.txt)
-	@$(RUN) -m tools.pins
+	@$(RUN) -m tools.pins && touch $(READY)
 
 clean:  ## remove what was built (the book and caches), not the environment
 	rm -rf _build build course_lib.egg-info .pytest_cache .ruff_cache .hypothesis

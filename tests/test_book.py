@@ -3,6 +3,7 @@
 import os
 import re
 import zipfile
+from base64 import b64decode
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -163,6 +164,9 @@ def test_a_page_loads_one_sheet_and_what_the_sheet_asks_for_is_there(book):
     asked = set(re.findall(r'url\("?([^")]+)"?\)', re.sub(r"url\(\"?data:[^)]*\)", "", sheet)))
     assert asked
     assert not [name for name in asked if not (book / "_static" / name.partition("?")[0]).is_file()]
+    fonts = [b64decode(one, validate=True) for one in re.findall(r'url\("data:font/woff;base64,([^"]*)"', sheet)]
+    assert fonts
+    assert all(font[:4] == b"wOFF" and int.from_bytes(font[8:12]) == len(font) for font in fonts)
     assert ".form-range" not in sheet, "no page has one"
     assert ".tooltip{" in sheet, "a script makes it"
     for name in documents():

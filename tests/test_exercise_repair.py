@@ -966,3 +966,10 @@ def test_the_time_is_kept(toy, notebook):
     begun = time.process_time()
     assert not check_exercise(toy("lower"), answer, budget=Budget(seconds=0.3)).lines
     assert time.process_time() - begun < 3
+
+
+def test_no_variant_counts_further_than_the_answer(toy, notebook):
+    answer = notebook("def answer(n):\n    return sum(range(10**6)) > n")
+    begun = time.process_time()
+    assert not check_exercise(toy("lower"), answer, budget=Budget(seconds=1)).passed
+    assert time.process_time() - begun < 10, "20**6 or 10**12 is a single step, which no limit ends"

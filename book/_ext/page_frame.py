@@ -18,7 +18,7 @@ SHEET = re.compile(r'\s*<link [^>]*?href="((?:\.\./)*)_static/([^"?]+\.css)[^"]*
 SCRIPT = re.compile(r'\s*<script defer="defer" src="((?:\.\./)*)_static/([^"?]+\.js)[^"]*"></script>')
 IMPORT = re.compile(r'@import "([^"]+)";')
 NOTES = re.compile(r'@charset "UTF-8";|/\*# sourceMappingURL=.*?\*/')
-URL = re.compile(r"url\((?!data:|#)[\"']?([^\"')]+)[\"']?\)")
+URL = re.compile(r"url\((?![\"']?(?:data:|#))[\"']?([^\"')]+)[\"']?\)")
 NAME = re.compile(r"[.#]((?:\\.|[\w-])+)")
 THEMES = "pydata-sphinx-theme.css"  # the only sheet that is long, and made for every kind of site
 SHEETS, SCRIPTS = "course.css", "frame.js"

@@ -53,7 +53,7 @@ def _of_signal(*names: str) -> list[int]:
     return [getattr(signal, name) for name in names if hasattr(signal, name)]  # Windows has few
 
 
-_SIGNALS = _of_signal("SIGINT", "SIGTERM", "SIGALRM", "SIGCHLD", "SIGUSR1")
+_SIGNALS = _of_signal("SIGINT", "SIGTERM", "SIGALRM", "SIGCHLD", "SIGHUP", "SIGUSR1", "SIGUSR2")
 _TIMERS = _of_signal("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF")
 
 
