@@ -31,7 +31,9 @@ BETWEEN = "scale = torch.ones(1)\ndef my_target(ids):\n    scale.sum()\n    ...\
 FORKS = (
     "for _ in range(200):\n    if os.fork() == 0:\n        os.setsid()\n        time.sleep(300)\n        os._exit(0)"
 )
-IN_THE_JUDGE = "    if 'IPython' not in sys.modules:\n        __import__('posix')._exit(0)\n"  # what no check refuses
+IN_THE_JUDGE = (
+    "    if 'IPython' not in sys.modules:\n        __import__('ctypes').CDLL(None)._exit(0)\n"  # what no check refuses
+)
 PATCHES = """
 import course_practice.engine.answers, course_practice.engine.compare
 course_practice.engine.answers.difference = course_practice.engine.compare.difference = lambda *given: None

@@ -85,14 +85,16 @@ def sealed() -> Iterator[io.StringIO]:
     """Catch what is printed, and put back whatever the code inside sets for all of Python or PyTorch."""
     printed = _Limited()
     with alone, state_restored(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        known = [vars(module)[name] for module, name, _guard in _GUARDS]
-        for (module, name, guard), original in zip(_GUARDS, known, strict=True):
-            setattr(module, name, guard(original))
+        known = [(vars(module), name, vars(module)[name], guard) for module, name, guard in _GUARDS]
+        guards, main = {id(original): guard for _, _, original, guard in known}, vars(sys.modules["__main__"])
+        known += [(main, name, one, guards[id(one)]) for name, one in main.items() if id(one) in guards]  # imported
+        for names, name, original, guard in known:
+            names[name] = guard(original)
         try:
             yield printed
         finally:
-            for (module, name, _guard), original in zip(_GUARDS, known, strict=True):
-                setattr(module, name, original)
+            for names, name, original, _guard in known:
+                names[name] = original
 
 
 def _of_finite_lists(original: Callable) -> Callable:
