@@ -298,7 +298,7 @@ PATCHED = [
     *[(pathlib.Path, "read_text"), (pathlib.Path, "exists"), (re, "search"), (re, "compile"), (inspect, "unwrap")],
     *[(answers, "difference"), (checking, "difference_in"), (clock, "monotonic"), (progress, "record")],
     *[(torch.nn.Linear, "forward"), (torch.optim.Adam, "step"), (collections, "Counter"), (itertools, "chain")],
-    (transformer.Transformer, "forward"),
+    *[(transformer.Transformer, "forward"), (np.random, "rand"), (torch.special, "expit"), (torch.nn.init, "zeros_")],
     *[(plain, "plain"), (trial, "run"), (state, "alone"), (masks, "masked_softmax"), (course_lib, "masks")],
 ]
 

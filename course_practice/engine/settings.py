@@ -24,11 +24,6 @@ except ImportError:  # Windows
     resource = None
 
 
-def _put_folder(folder: str | None) -> None:
-    if folder is not None:
-        os.chdir(folder)
-
-
 def _folder() -> str | None:
     with contextlib.suppress(OSError):  # somebody has deleted it
         return os.getcwd()
@@ -136,7 +131,7 @@ SETTINGS: Settings = (
     ),
     (gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
     (lambda: list(warnings.filters), _put_warnings),
-    (_folder, _put_folder),
+    (_folder, os.chdir),
     (lambda: {number: getsignal(number) for number in _SIGNALS}, _put_handlers),
     *([(_blocked, lambda mask: signal.pthread_sigmask(signal.SIG_SETMASK, mask))] if _blocked() is not None else []),
     *(((lambda t=timer: signal.getitimer(t)), (lambda left, t=timer: signal.setitimer(t, *left))) for timer in _TIMERS),
@@ -147,6 +142,7 @@ OUTER: Settings = (
     (_environment, _put_environment),
     (lambda: (sys.meta_path.copy(), sys.path_hooks.copy()), _put_finders),
     (sys.getswitchinterval, sys.setswitchinterval),
+    *([(sys.get_int_max_str_digits, sys.set_int_max_str_digits)] if hasattr(sys, "get_int_max_str_digits") else []),
     (gc.get_threshold, lambda kept: gc.set_threshold(*kept)),
     (gc.get_debug, gc.set_debug),
     (_umask, os.umask),

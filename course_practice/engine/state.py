@@ -39,7 +39,8 @@ _LOADED.__dict__ = sys.modules  # all modules, as names
 _MODULES = (
     *(builtins, collections, contextlib, copy, decimal, functools, gc, inspect, itertools, json, logging, math),
     *(operator, os, random, re, signal, sys, threading, time, warnings, np, torch, torch.nn),
-    *(torch.nn.functional, torch.linalg, torch.optim, torch.nn.modules.module, torch.__future__),
+    *(torch.nn.functional, torch.nn.init, torch.linalg, torch.special, torch.fft, torch.optim, torch.nn.modules.module),
+    *(torch.__future__, np.random, np.linalg),
 )
 
 
