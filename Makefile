@@ -25,7 +25,7 @@ test: $(READY)  ## everything a change must pass (STAGES="lint gates unit exerci
 	@$(RUN) -m tools.stages $(addprefix --only ,$(STAGES)) $(addprefix --since ,$(SINCE))
 
 lab: $(READY)  ## open your own copies of the chapters in JupyterLab (FRESH=05_masks: a new one beside the old)
-	@$(RUN) -m tools.lab $(if $(FRESH),--fresh "$(FRESH)")
+	@$(RUN) -m tools.lab $(if $(FRESH),--fresh "$$FRESH")
 
 live: $(READY)  ## serve the book on this machine, its cells alive: solve where you read
 	@$(RUN) -m tools.live
@@ -68,7 +68,7 @@ colab: $(READY)  ## run chapters as Colab does: alone in a folder, package insta
 	@$(RUN) -m tools.colab --versions $(VERSIONS) $(NOTEBOOKS)
 
 address: $(if $(URL),$(READY))  ## write the public address everywhere: make address URL=https://github.com/you/fork (or none)
-	@$(if $(URL),$(RUN) -m tools.address '$(URL)' && touch $(READY),$(PYTHON) -m tools.address)
+	@$(if $(URL),$(RUN) -m tools.address "$$URL" && touch $(READY),$(PYTHON) -m tools.address)
 
 pins: $(READY)  ## write constraints.txt from what is installed (after a change of requirements.txt)
 	@$(RUN) -m tools.pins && touch $(READY)

@@ -191,6 +191,23 @@ def test_a_tampered_check_gains_nothing(found):
     assert "ended Python (exit status 0)" in found[0]["tampers", "masks.softmax"]["note"]
 
 
+def _judged_in_turn(answers, path):
+    with path.open("w") as file:
+        worker.prepared_judge()(answers, lambda **found: print(json.dumps(found), file=file, flush=True))
+
+
+def test_what_an_answer_does_to_the_engine_gains_nothing_and_reaches_no_other(tmp_path):
+    zeros = "import torch\n\ndef my_mask(n):\n    return torch.zeros(n, n).bool()"
+    spoils = "    from course_practice import exercises\n    load = exercises._load('masks.causal')\n"
+    spoils += (
+        "    object.__setattr__(load, 'reference', my_mask)\n    object.__setattr__(load, 'rtol', 1e9)\n    return"
+    )
+    answers = [["masks.causal", source] for source in (zeros.replace("    return", spoils), zeros)]
+    process = forked.context().Process(target=_judged_in_turn, args=(answers, tmp_path / "said"))
+    process.start(), process.join()
+    assert [json.loads(line)["passed"] for line in (tmp_path / "said").open()] == [False, False]
+
+
 def test_what_is_no_notebook_has_a_row_and_no_name_is_a_formula(found):
     wanted = {"broken": "text that is not JSON", "empty": "an empty file", "latin": "text that is not UTF-8"}
     for name, got in (wanted | {"list": "a file of another form"}).items():

@@ -8,6 +8,7 @@ import gc
 import inspect
 import itertools
 import json
+import locale
 import logging
 import os
 import pathlib
@@ -270,7 +271,8 @@ def _reads():
         "printing": (sys.stdout, sys.stderr),
         "patched": [vars(owner).get(name) for owner, name in PATCHED],
         "insides": [
-            (f.__code__, f.__defaults__, f.__kwdefaults__) for f in (masks.causal_mask, transformer.Transformer.forward)
+            (f.__code__, f.__defaults__, f.__kwdefaults__)
+            for f in (masks.causal_mask, transformer.Transformer.forward, answers.difference_in)
         ],
         "modules": sys.modules.get("torch"),
         "hooks": len(torch.nn.modules.module._global_forward_hooks),
@@ -282,6 +284,7 @@ def _reads():
         "finders": (list(sys.meta_path), list(sys.path_hooks)),
         "pace": (sys.getswitchinterval(), gc.get_threshold(), len(gc.callbacks)),
         "new files": _new_files(),
+        "letters": locale.setlocale(locale.LC_ALL),
     }
 
 
@@ -348,6 +351,8 @@ LEAVES = {
     "finders": lambda: (sys.meta_path.clear(), sys.path_hooks.clear()),
     "pace": lambda: (sys.setswitchinterval(1), gc.set_threshold(1), gc.callbacks.append(lambda *_: None)),
     "new files": lambda: (os.umask(0o777), resource.setrlimit(resource.RLIMIT_FSIZE, (0, -1))),
+    "code of the engine": lambda: setattr(answers.difference_in, "__code__", (lambda *_: None).__code__),
+    "letters": lambda: locale.setlocale(locale.LC_ALL, "C"),
     "values to begin with": lambda: setattr(masks.causal_mask, "__defaults__", ("meta",)),
     "named values to begin with": lambda: setattr(masks.causal_mask, "__kwdefaults__", {"device": "meta"}),
     **{f"{owner.__name__}.{name}": _patches(owner, name) for owner, name in PATCHED},

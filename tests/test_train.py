@@ -266,7 +266,7 @@ def test_a_translator_whose_checkpoints_are_gone_is_not_overwritten(pairs, tmp_p
     for spoil in (lambda: checkpoint.write_bytes(b""), lambda: rmtree(folder / "checkpoints")):
         spoil()
         assert main(arguments) == 1
-        assert "model.pt, got none: move it, or name another" in capsys.readouterr().err
+        assert "checkpoints, got none: move model.pt away, or name another folder" in capsys.readouterr().err
         assert (folder / "model.pt").read_bytes() == trained
 
 

@@ -81,7 +81,7 @@ def safe_text(form: Callable[[Any], str], value: Any, limit: Limit | None = None
     except BaseException as error:
         if issubclass(type(error), OutOfTime) and not limit.is_over:  # the time of the whole call
             raise
-    return f"a {name_of(value)}"
+    return f"a{'n' * name_of(value).startswith(tuple('aeiou'))} {name_of(value)}"
 
 
 def in_a_moment(ask: Callable[..., Any], *args: Any, otherwise: Any = None) -> Any:

@@ -3,6 +3,7 @@
 import contextlib
 import decimal
 import gc
+import locale
 import logging
 import os
 import random
@@ -29,27 +30,15 @@ def _folder() -> str | None:
         return os.getcwd()
 
 
-def _put_warnings(filters: list) -> None:
-    warnings.resetwarnings()  # tells Python that the filters change
-    warnings.filters.extend(filters)
-
-
-def _environment() -> dict:
-    """What Python keeps behind `os.environ`: to decode a hundred values takes longer than most calls."""
-    return dict(os.environ._data)
-
-
 def _put_environment(variables: dict) -> None:
     os.environ.clear()
     os.environ.update({os.environ.decodekey(key): os.environ.decodevalue(value) for key, value in variables.items()})
 
 
-def _of_signal(*names: str) -> list[int]:
-    return [getattr(signal, name) for name in names if hasattr(signal, name)]  # Windows has few
-
-
-_SIGNALS = _of_signal("SIGINT", "SIGTERM", "SIGALRM", "SIGCHLD", "SIGHUP", "SIGUSR1", "SIGUSR2")
-_TIMERS = _of_signal("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF")
+_SIGNALS, _TIMERS = (
+    [getattr(signal, name) for name in names.split() if hasattr(signal, name)]  # Windows has few
+    for names in ("SIGINT SIGTERM SIGALRM SIGCHLD SIGHUP SIGUSR1 SIGUSR2", "ITIMER_REAL ITIMER_VIRTUAL ITIMER_PROF")
+)
 
 
 def _put_handlers(handlers: dict[int, Any]) -> None:
@@ -85,11 +74,6 @@ def _numpys_random() -> tuple:
     return state
 
 
-def _put_numpys_random(state: tuple) -> None:
-    name, key, *rest = state
-    np.random.set_state((name, np.frombuffer(key, np.uint32), *rest))
-
-
 def _umask() -> int:
     mask = os.umask(0o077)  # it can only be read by setting it
     os.umask(mask)
@@ -120,7 +104,7 @@ SETTINGS: Settings = (
     (np.get_printoptions, lambda kept: np.set_printoptions(**kept)),
     (lambda: vars(torch._tensor_str.PRINT_OPTS).copy(), vars(torch._tensor_str.PRINT_OPTS).update),
     (lambda: sys.path.copy(), lambda kept: sys.path.__setitem__(slice(None), kept)),
-    (_numpys_random, _put_numpys_random),
+    (_numpys_random, lambda kept: np.random.set_state((kept[0], np.frombuffer(kept[1], np.uint32), *kept[2:]))),
     (torch.get_default_dtype, torch.set_default_dtype),
     (torch.is_grad_enabled, torch._C._set_grad_enabled),
     (torch.is_anomaly_enabled, torch.autograd.set_detect_anomaly),
@@ -130,7 +114,7 @@ SETTINGS: Settings = (
         lambda mode: torch.use_deterministic_algorithms(mode[0], warn_only=mode[1]),
     ),
     (gc.isenabled, lambda on: gc.enable() if on else gc.disable()),
-    (lambda: list(warnings.filters), _put_warnings),
+    (lambda: list(warnings.filters), lambda kept: (warnings.resetwarnings(), warnings.filters.extend(kept))),
     (_folder, os.chdir),
     (lambda: {number: getsignal(number) for number in _SIGNALS}, _put_handlers),
     *([(_blocked, lambda mask: signal.pthread_sigmask(signal.SIG_SETMASK, mask))] if _blocked() is not None else []),
@@ -139,9 +123,10 @@ SETTINGS: Settings = (
 
 # Looked at once in a check: they change no answer.
 OUTER: Settings = (
-    (_environment, _put_environment),
+    (lambda: dict(os.environ._data), _put_environment),  # as Python keeps them: to decode a hundred values takes long
     (lambda: (sys.meta_path.copy(), sys.path_hooks.copy()), _put_finders),
     (sys.getswitchinterval, sys.setswitchinterval),
+    (lambda: locale.setlocale(locale.LC_ALL), lambda kept: locale.setlocale(locale.LC_ALL, kept)),
     *([(sys.get_int_max_str_digits, sys.set_int_max_str_digits)] if hasattr(sys, "get_int_max_str_digits") else []),
     (gc.get_threshold, lambda kept: gc.set_threshold(*kept)),
     (gc.get_debug, gc.set_debug),

@@ -59,6 +59,7 @@ _NAMESPACES = (
 )
 
 
+_JUDGES = ("course_lib", "course_practice.engine", "course_practice.repair")
 _here = threading.local()
 alone = threading.RLock()  # all of it is the whole process's: two threads that read it and put it back would mix it up
 
@@ -76,8 +77,8 @@ def names_read() -> Iterator[None]:
 
 @functools.lru_cache(1)
 def _functions(_loaded: tuple[int, str]) -> list[FunctionType]:
-    """All of the library's that are loaded, those of its classes too: they judge answers. Looked for after imports."""
-    modules = [module for name, module in sys.modules.copy().items() if name.startswith("course_lib")]
+    """Those that judge answers, of the library and the engine, in classes too. Looked for after imports."""
+    modules = [module for name, module in sys.modules.copy().items() if name.startswith(_JUDGES)]
     own = [value for m in modules for value in vars(m).values() if getattr(value, "__module__", "") == m.__name__]
     inside = [value for one in own if isinstance(one, type) for value in vars(one).values()]
     found = [getattr(one, "__func__", getattr(one, "fget", one)) for one in (*own, *inside)]
@@ -86,7 +87,7 @@ def _functions(_loaded: tuple[int, str]) -> list[FunctionType]:
 
 
 def _insides() -> list[tuple]:
-    """What the library's functions do, and the values they begin with."""
+    """What these functions do, and the values they begin with."""
     functions = _functions(modules_now())
     return [
         (name, functions, [getattr(one, name) for one in functions])

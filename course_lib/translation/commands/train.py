@@ -184,7 +184,7 @@ def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, q
     trainer = Trainer(translator.model, batches, settings, val_batches, folder, loss, quiet)
     trainer.resume()
     if folder and (options.folder / "model.pt").exists() and not trainer.checkpoints.paths():
-        raise ValueError(f"expected checkpoints beside {options.folder}/model.pt, got none: move it, or name another")
+        raise ValueError(f"expected checkpoints in {folder}, got none: move model.pt away, or name another folder")
     if not quiet and options.folder and trainer.progress < 1:  # nothing can be refused any more, and it will train
         record_options(options.folder, vars(options))
     trainer.run()
