@@ -2,12 +2,13 @@
 
     python -m experiments.transformer_start
 
-The task and the sizes of `transformer_bugs` (without a bug), batch 32, Adam with a peak of 5e-3. Eleven starts: the
+The task and the sizes of `transformer_bugs` (without a bug), batch 32, Adam with a peak of 5e-3. Thirteen starts: the
 library's (Xavier for linear layers, embeddings with a standard deviation of d_model^-1/2), PyTorch's own for linear
-layers, embeddings of standard deviation 1, both with and without tied weights, the untied ones also with positions
-divided ("quiet") or multiplied ("loud") by √d_model, and linear layers that are all zero or all the same number, the
-latter also with random numbers of two sizes added. Kept, too: how far the heads' slices of W_Q still differ at the
-end, and how many inner matrices are still exactly zero. Three seeds. About five minutes on one core.
+layers, embeddings of standard deviation 1, both with and without tied weights, some also with positions divided
+("quiet") or multiplied ("loud") by √d_model, and with logits divided by it ("small logits"), and linear layers that
+are all zero or all the same number, the latter also with random numbers of two sizes added. Kept, too: how far the
+heads' slices of W_Q still differ at the end, and how many inner matrices are still exactly zero. Three seeds. About six
+minutes on one core.
 """
 
 import torch
@@ -22,7 +23,8 @@ from experiments.transformer_bugs import SENTENCES, VOCAB, loss_of, rate, senten
 STEPS, SEEDS = 300, [0, 1, 2]
 STARTS = (
     *("library", "library, untied", "library, untied, quiet", "PyTorch's linear layers"),
-    *("wide", "wide, untied", "wide, untied, loud", "constant", "constant ± 0.001", "constant ± 0.05", "zero"),
+    *("wide", "wide, loud", "wide, loud, small logits", "wide, untied", "wide, untied, loud"),
+    *("constant", "constant ± 0.001", "constant ± 0.05", "zero"),
 )
 
 
@@ -49,7 +51,9 @@ def begin(model, start):
         if not model.config.tied:
             nn.init.xavier_uniform_(model.output.weight)
     root = model.config.d_model**0.5
-    louder = {"loud": root, "quiet": 1 / root}.get(start.split(", ")[-1], 1)
+    louder = root if "loud" in start else 1 / root if "quiet" in start else 1
+    if "small logits" in start:
+        model.output.register_forward_hook(lambda _layer, _inputs, logits: logits / root)
     for embedding in embeddings:
         embedding.positions.table *= louder
 

@@ -53,17 +53,15 @@ class Convention(Mistake):
 class Exercise:
     """A reference, cases, mistakes and hints. The registry gives it its id, `<subject>.<name>`, from the file it is in.
 
-    Title, task, hints, and mistakes come from the Markdown file beside it (see `texts`).
-
-    `reference` is the solution, and the one source of what `show_solution` prints: the library's own function or,
-    where the library has none, a function beside this exercise. `cases` makes the inputs afresh, small ones first.
-    `alternatives` are right answers written another way: the tests prove that they pass, and the solution
-    shows the first.
-    `starter` is the code the learner starts from, where that is more than a signature (a completion, a bug hunt).
-    `call` says how to run the learner's object on a case, where that is more than calling it; `canonical` brings
-    answers that differ only in form (a mask of shape (B, S) or (B, 1, 1, S)) to one form. `excluded` looks at
-    an object whose answers are all right: run like `call`, it gives back the name of the mistake that the object makes
-    all the same, by its way of finding the answer or on inputs made from the case, or "".
+    Title, task, hints, and mistakes come from the Markdown file beside it (see `texts`). `reference` is the solution,
+    and the one source of what `show_solution` prints: the library's own function or, where the library has none, a
+    function beside this exercise. `cases` makes the inputs afresh, small ones first. `alternatives` are right answers
+    written another way: tests prove that they pass, and the solution shows the first. `starter` is the code the learner
+    starts from, where that is more than a signature (a completion, a bug hunt). `call` says how to run the learner's
+    object on a case, where that is more than calling it; `canonical` brings answers that differ only in form (a mask of
+    shape (B, S) or (B, 1, 1, S)) to one form. `excluded` looks at an object whose answers are all right: run like
+    `call`, it gives back the name of the mistake that the object makes all the same, by its way of finding the answer
+    or on inputs made from the case, or "".
     """
 
     reference: Callable

@@ -1,7 +1,7 @@
 """Numbers for the cases of exercises: the same every time, unless other ones are asked for."""
 
 import contextlib
-import math
+import functools
 from collections.abc import Iterator
 from contextvars import ContextVar
 
@@ -40,7 +40,12 @@ def randn(*shape: int, seed: int = 0, scale: float = 1.0) -> Tensor:
     torch.Size([2, 3])
     """
     shape = tuple(size + _LARGER.get() if size > 2 else size for size in shape)
-    return torch.randn(*shape, generator=seeded(seed), dtype=torch.float32) * scale
+    return _drawn(shape, seed + _SHIFT.get()) * scale
+
+
+@functools.lru_cache(2**10)  # a search asks for the same ones thousands of times
+def _drawn(shape: tuple[int, ...], seed: int) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float32)
 
 
 def counting(*shape: int) -> Tensor:
@@ -50,4 +55,4 @@ def counting(*shape: int) -> Tensor:
     tensor([[0., 1.],
             [2., 3.]])
     """
-    return torch.arange(float(math.prod(shape))).view(shape)
+    return torch.arange(float(torch.Size(shape).numel())).view(shape)

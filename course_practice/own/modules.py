@@ -23,15 +23,15 @@ def module_of(made: object) -> nn.Module:
 
 def is_attention(module: nn.Module) -> bool:
     """PyTorch's, or the course's: four linear layers under its names, whichever notebook defines the class."""
-    parts = dict(module.named_children())
+    parts = module._modules
     ours = parts.keys() == {"w_q", "w_k", "w_v", "w_o"} and all(isinstance(part, nn.Linear) for part in parts.values())
     return ours or isinstance(module, nn.MultiheadAttention)
 
 
 def is_norm(module: nn.Module) -> bool:
     """A gain and a bias, two vectors of one length, and nothing else."""
-    shapes = [parameter.shape for parameter in module.parameters(recurse=False)]
-    return len(shapes) == 2 and shapes[0] == shapes[1] and len(shapes[0]) == 1 and not list(module.children())
+    own = [] if module._modules else [p.shape for p in module._parameters.values() if p is not None]
+    return len(own) == 2 and own[0] == own[1] and len(own[0]) == 1  # a search asks it thousands of times
 
 
 def gain_and_bias(norm: nn.Module) -> list[nn.Parameter]:

@@ -106,10 +106,7 @@ def _fill_own_attention(module: nn.Module, run_once, d_model: int, seed: int) ->
             four = in_order(square.values(), run_once)
         parts = list(zip(four, matrices, biases, strict=True))
     elif len(square) == len(packed) == 1:
-        parts = [
-            (packed[0], torch.cat(matrices[:3]), torch.cat(biases[:3])),
-            (*square.values(), matrices[3], biases[3]),
-        ]
+        parts = [(packed[0], *map(torch.cat, (matrices[:3], biases[:3]))), (*square.values(), matrices[3], biases[3])]
     else:
         return
     for linear, matrix, bias in parts:
