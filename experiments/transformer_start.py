@@ -2,7 +2,7 @@
 
     python -m experiments.transformer_start
 
-The task and the sizes of `transformer_bugs` (without a bug), batch 32, Adam with a peak of 5e-3. Thirteen starts: the
+The task and the sizes of `transformer_bugs` (without a bug), batch 32, Adam with a peak of 5e-3. Fourteen starts: the
 library's (Xavier for linear layers, embeddings with a standard deviation of d_model^-1/2), PyTorch's own for linear
 layers, embeddings of standard deviation 1, both with and without tied weights, some also with positions divided
 ("quiet") or multiplied ("loud") by √d_model, and with logits divided by it ("small logits"), and linear layers that
@@ -23,7 +23,8 @@ from experiments.transformer_bugs import SENTENCES, VOCAB, loss_of, rate, senten
 STEPS, SEEDS = 300, [0, 1, 2]
 STARTS = (
     *("library", "library, untied", "library, untied, quiet", "PyTorch's linear layers"),
-    *("wide", "wide, loud", "wide, loud, small logits", "wide, untied", "wide, untied, loud"),
+    *("wide", "wide, loud", "wide, small logits", "wide, loud, small logits"),
+    *("wide, untied", "wide, untied, loud"),
     *("constant", "constant ± 0.001", "constant ± 0.05", "zero"),
 )
 
