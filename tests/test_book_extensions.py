@@ -503,6 +503,16 @@ def open_page(tmp_path):
         yield new
 
 
+def test_an_address_unfolds_what_it_names_and_a_misspelled_one_is_no_error(open_page):
+    page = open_page(f"{FILTERED}<details><p id='one two'>One</p></details>")
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    for name in ("%", "%E0%A4%A", "one%20two"):
+        page.goto(f"{page.url.partition('#')[0]}#{name}")
+        page.reload()
+    assert (errors, page.get_by_text("One").is_visible()) == ([], True)
+
+
 def test_the_filter_keeps_rows_with_all_words(open_page):
     page = open_page(FILTERED)
 

@@ -875,6 +875,14 @@ def test_lists_that_come_to_hold_one_another_end_no_python(notebook, line):
     assert "changes its input `sequences` in place" in check_exercise(registry()["batching.pad"], answer).message
 
 
+@pytest.mark.parametrize(
+    "value", ["range(10**15)", "range(10**30)", "type('Long', (), {'__len__': lambda _: 10**18})()"]
+)
+def test_what_has_more_items_than_anybody_asks_for_is_not_searched(value, toy, notebook):
+    result = check_exercise(toy("lower"), notebook(f"def answer(n):\n    return {value}"))
+    assert (result.repair, result.passed) == (None, False)
+
+
 def test_a_list_that_holds_itself_is_a_plain_error(toy, notebook):
     answer = notebook("""
         def answer(n):

@@ -20,7 +20,7 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest?.("dialog[open] a[href^='#']");
   const drawer = link?.closest("dialog");
   drawer?.addEventListener("close", () => {
-    const heading = document.getElementById(decodeURIComponent(link.hash.slice(1)))?.querySelector("h1, h2, h3, h4");
+    const heading = namedBy(link.hash)?.querySelector("h1, h2, h3, h4");
     heading?.setAttribute("tabindex", "-1");
     heading?.focus({ preventScroll: true });
   }, { once: true });
@@ -247,9 +247,18 @@ function filter(place) {
   addEventListener("hashchange", unfold);
 }
 
+// The element that the end of an address names, where it is spelled rightly: `#%` is not.
+function namedBy(hash) {
+  try {
+    return document.getElementById(decodeURIComponent(hash.slice(1)));
+  } catch {
+    return null;
+  }
+}
+
 // What an address names is unfolded: not every browser does so by itself.
 function unfold() {
-  const named = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const named = location.hash.length > 1 && namedBy(location.hash);
   let fold = named && named.closest("details:not([open])");
   if (!fold) return;
   for (; fold; fold = fold.parentElement.closest("details:not([open])")) fold.open = true;

@@ -13,10 +13,9 @@ from torch import Tensor
 
 from course_practice.engine.clock import Limit, OutOfTime, in_time
 
-MOST_NUMBERS = 2**18  # in lists: no exercise asks for nearly as many
+MOST_NUMBERS = 2**18  # in lists, or letters: no exercise asks for nearly as many
 DEEPEST_LIST = 64  # lists in lists: a tensor has no more axes
-MOMENT = 1.0  # seconds for an object to say what it is,
-MOST_LETTERS = 2**16  # and so much of it is looked at
+MOMENT = 1.0  # seconds for an object to say what it is
 # Types that PyTorch and NumPy only keep, or do not share, and those that hold the same numbers.
 _WIDER = {torch.uint16: torch.int64, torch.uint32: torch.int64, torch.uint64: torch.float64}
 _SHARED = {np.dtype(np.longdouble): np.dtype(np.float64), np.dtype(np.clongdouble): np.dtype(np.complex128)}
@@ -75,7 +74,7 @@ def safe_text(form: Callable[[Any], str], value: Any, limit: Limit | None = None
     limit = limit or Limit(MOMENT)
     try:
         if not limit.is_over:
-            return str.__str__(in_time(limit, form, value))[:MOST_LETTERS]
+            return str.__str__(in_time(limit, form, value))[:MOST_NUMBERS]
     except KeyboardInterrupt:
         raise
     except BaseException as error:

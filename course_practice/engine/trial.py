@@ -239,8 +239,7 @@ class Trial:
         if outcome.error is not None:
             line = learner_line(outcome.error, file_of(self.obj))
             found += (("Your line", line[1]),) if line else ()
-            said = f"{name_of(outcome.error)}: {outcome.said}"
-            found += (("Error", said.splitlines()[0]),)
+            found += (("Error", f"{name_of(outcome.error)}: {outcome.said}".splitlines()[0]),)
         found += input_of(self.exercise, given)
         return (*found, ("Printed by your code", first_lines(outcome.printed))) if outcome.printed else found
 

@@ -158,11 +158,8 @@ def nearest_repair(
     if edits := search.repair():
         beside = search.beside[0] if search.beside and search.beside[1] in edits else None
         return Repair(edits, tuple(code.parts), len(cases), len(cases), beside)
-    if _says_the_cure(search.error):
-        return None
-    edit, right = search.half()
-    now = len(cases) - len(wrong)
-    enough = edit is not None and right >= len(cases) / 2 and right - now >= len(wrong) / 2
+    edit, right = (None, 0) if _says_the_cure(search.error) else search.half()
+    enough = edit is not None and right >= len(cases) - len(wrong) / 2
     return Repair((edit,), tuple(code.parts), right, len(cases)) if enough else None
 
 

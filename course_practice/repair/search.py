@@ -6,10 +6,12 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from operator import length_hint
 from types import CodeType
 
 from course_practice.engine.clock import alarm_ready
 from course_practice.engine.model import Case, Mistake
+from course_practice.engine.plain import MOST_NUMBERS, in_a_moment
 from course_practice.engine.sandbox import learner_line, sealed
 from course_practice.repair.beside import Known, Left, keeps_names, puts_in
 from course_practice.repair.code import VARIANT
@@ -71,6 +73,9 @@ class Search:
     def _search(self, code: CodeType, as_is: float) -> tuple[Edit, ...]:
         self.left = Left(self.variants, self.known, code, self.right)
         context = self._observe(code)
+        others = (seen.value for seen in context.observed.values() if seen.kind == "other")
+        if any(in_a_moment(length_hint, value, otherwise=math.inf) > MOST_NUMBERS for value in others):
+            return ()  # Python goes through all of its items in one step, which no limit ends
         spots = [place for part in self.code.parts for place in places(part, context)]
         edits: list[Edit] = []
         waiting: list[Edit] = []
