@@ -454,6 +454,23 @@ def test_two_mistakes_are_named_only_where_both_are_seen():
 
 
 @pytest.mark.parametrize(
+    ("answers", "diagnosis"),
+    [
+        ((0.25, 2.25, 9.0, 16.0, 11.0), "squares"),
+        ((1.0, 2.25, 9.0, 16.0, 25.0), "wrong-values"),  # right in a case in which squares are wrong
+        ((0.25, 2.25, 9.0, 17.0, 11.0), "wrong-values"),  # too few are alike
+    ],
+)
+def test_a_known_mistake_is_named_where_most_of_the_wrong_cases_show_it(answers, diagnosis):
+    numbers = (0.5, 1.5, 3.0, 4.0, 5.0)
+    asked = exercise(cases=lambda: [case(torch.tensor(n)) for n in numbers])
+    table = dict(zip(numbers, answers, strict=True))
+    seen = check_exercise(asked, lambda x: torch.tensor(table[x.item()]), budget=Budget(work=1))
+    assert seen.diagnosis == diagnosis
+    assert ("In 4 of the 5 wrong cases" in seen.message) == (diagnosis == "squares"), seen.message
+
+
+@pytest.mark.parametrize(
     ("diff", "words"),
     [
         ("+ z = 1", "expected '- ' lines before '+ z = 1', none shown before sets its name"),

@@ -876,11 +876,38 @@ def test_lists_that_come_to_hold_one_another_end_no_python(notebook, line):
 
 
 @pytest.mark.parametrize(
-    "value", ["range(10**15)", "range(10**30)", "type('Long', (), {'__len__': lambda _: 10**18})()"]
+    "value", ["range(10**15)", "range(10**30)", "type('Long', (), {'__len__': lambda _: 10**18})()", "iter(int, 1)"]
 )
 def test_what_has_more_items_than_anybody_asks_for_is_not_searched(value, toy, notebook):
     result = check_exercise(toy("lower"), notebook(f"def answer(n):\n    return {value}"))
     assert (result.repair, result.passed) == (None, False)
+
+
+def test_an_object_that_says_it_is_a_tensor_is_not_searched(toy, notebook):
+    """PyTorch ends Python where it takes it for one: `torch.tensor([lying])` is enough."""
+    answer = notebook("""
+        class Lying:
+            __class__ = property(lambda self: torch.Tensor)
+
+        def answer(n):
+            return [Lying()]
+    """)
+    assert check_exercise(toy("lower"), answer).diagnosis == "wrong-type"
+
+
+def test_in_a_bug_hunt_what_was_written_too_much_is_told_beside_the_bug_that_is_left(notebook):
+    answer = notebook("""
+        def my_block(x, w_q, w_k, w_v, w_o, gamma):
+            tokens = x.flatten(start_dim=2).mT
+            query, key, value = tokens @ w_q, tokens @ w_k, tokens @ w_v
+            scores = query @ key.mT / math.sqrt(query.shape[-1])
+            weights = scores.softmax(dim=1)
+            image = (weights @ value @ w_o).mT.reshape(x.shape)
+            return (1 - gamma) * x + gamma * image
+    """)
+    result = check_exercise(registry()["image_attention.repair"], answer)
+    assert result.diagnosis == "left-queries", str(result)
+    assert result.message.endswith("at line 7: is every step of `(1 - gamma) * x` needed?"), result.message
 
 
 def test_a_list_that_holds_itself_is_a_plain_error(toy, notebook):

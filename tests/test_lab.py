@@ -1,11 +1,23 @@
 """`make lab` lays copies of the chapters for the reader, and never writes over one."""
 
+import os
+import signal
+import subprocess
+import sys
+
 import nbformat
 import pytest
 from nbformat.sign import NotebookNotary
 
 from tools import lab
-from tools.environment import chapters
+from tools.environment import ROOT, chapters
+
+JUPYTERLAB = """
+import signal, sys, time
+signal.signal(signal.SIGINT, lambda *_: (time.sleep(1), print("asked", flush=True), sys.exit(7)))
+print("ready", flush=True)
+time.sleep(60)
+"""
 
 
 @pytest.fixture
@@ -44,3 +56,24 @@ def test_names_of_a_chapter(name):
 def test_no_such_chapter():
     with pytest.raises(SystemExit, match="expected a chapter, got '05_mask': is it 05_masks"):
         lab.chapter_named("05_mask")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a group")
+def test_ctrl_c_is_left_to_jupyterlab(tmp_path):
+    """It asks before it ends: `subprocess.call` would give it a quarter of a second."""
+    tmp_path.joinpath("jupyterlab.py").write_text(JUPYTERLAB)
+    code = "import sys; from tools import lab; lab.lay = lambda *_, **__: None; sys.argv[1:] = []; sys.exit(lab.main())"
+    run = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while "ready" not in run.stdout.readline():
+        assert run.poll() is None, run.stderr.read()
+    os.killpg(run.pid, signal.SIGINT)
+    said, errors = run.communicate(timeout=60)
+    assert (run.returncode, said, errors) == (7, "asked\n", "")

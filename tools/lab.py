@@ -7,6 +7,7 @@ solved is yours, also after the course was updated. `--fresh` lays a new copy of
 import argparse
 import difflib
 import platform
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -81,7 +82,9 @@ def main() -> int:
     if options.quiet:
         return 0
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}"]
-    return subprocess.call([*command, f"--LabApp.default_url=/lab/tree/{opened.relative_to(ROOT).as_posix()}"])
+    lab = subprocess.Popen([*command, f"--LabApp.default_url=/lab/tree/{opened.relative_to(ROOT).as_posix()}"])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is JupyterLab's, which asks before it ends
+    return lab.wait()
 
 
 if __name__ == "__main__":

@@ -73,8 +73,8 @@ def in_time(limit: Limit, call: Callable[..., Any], *args: Any, **kwargs: Any) -
     """Call, and raise OutOfTime inside the call once the limit is over.
 
     A time limit reaches Python code between two of its steps: one single step that never ends, such as
-    `sum(range(10**12))`, or a thread that the code itself begins, can only be stopped by restarting the kernel. A
-    process that the call forks off ends where the call ends.
+    `sum(range(10**12))`, sleep in a loop that catches everything, or a thread that the code itself begins, can only be
+    stopped by restarting the kernel. A process that the call forks off ends where the call ends.
 
     >>> in_time(Limit(1.0), max, 3, 4)
     4

@@ -91,8 +91,7 @@ def _soft(limit: int) -> tuple[Callable, Callable]:
     return lambda: resource.getrlimit(limit)[0], lambda soft: resource.setrlimit(limit, (soft, hard()))
 
 
-# (read it, put it back)
-Settings = tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...]
+Settings = tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...]  # (read it, put it back)
 # Put back unseen, which is faster than to look whether they differ.
 STATES: Settings = ((torch.get_rng_state, torch.set_rng_state), (random.getstate, random.setstate))
 SETTINGS: Settings = (

@@ -90,8 +90,7 @@ class Trial:
         if random:
             found = Difference("random", _RANDOM)
         line = learner_line(outcome.error, file_of(self.obj)) if outcome.error is not None else None
-        alone = random or outcome.error is not None or not self.budget.work
-        known = () if alone else self._with_answers()
+        known = () if random or outcome.error is not None or not self.budget.work else self._with_answers()
         repair = None
         if not (outcome.error is not None and is_out_of_memory(outcome.error)):  # each variant would want as much
             repair = self._repair(list(self.differences), line and line[0], seed=1 if random else SEED, known=known)
@@ -99,6 +98,8 @@ class Trial:
             found = Difference(repair.beside.name, f"Two things. {without_praise(repair.beside.message)}")
         if repair is not None:
             return with_repair(self.exercise, found, repair, details)
+        if partly := self._partly(known):
+            return failed(self.exercise, partly, details)
         if outcome.error is None and (names := unread(self.obj, self.exercise.reference)):
             found = Difference(found.kind, f"{found.sentence} Your code never reads `{'` and `'.join(names)}`.")
         if len(self.cases) > 1:
@@ -141,6 +142,17 @@ class Trial:
                 if not few and all(outcome.error is None for outcome in answers):
                     found.append((mistake, answers))
         return tuple(found)
+
+    def _partly(self, known: tuple[tuple[Mistake, list[Outcome]], ...]) -> Difference | None:
+        """A known mistake with the learner's answers to most of the wrong cases, and right ones elsewhere."""
+        for mistake, answers in known:
+            pairs = enumerate(zip(self.expected, answers, strict=True))
+            wrong = {n for n, pair in pairs if difference_in(self.exercise, *pair)}
+            same = sum(same_outcome(self.exercise, answers[n], self.outcomes[n]) for n in self.differences)
+            if wrong <= self.differences.keys() and same >= max(2, len(self.differences) * 2 / 3):
+                said = f"In {same} of the {len(self.differences)} wrong cases, you answer as with a known mistake."
+                return Difference(mistake.name, f"{said} {without_praise(mistake.message)}")
+        return None
 
     def _named(self, mistake: Mistake, singles: tuple[Mistake, ...]) -> Result:
         """A known mistake, the learner's lines that it is about where they are clear, and how a right answer has it."""
@@ -185,8 +197,7 @@ class Trial:
             "goes on with other numbers.",
         )
         details = input_of(self.exercise, self.cases[number])
-        repair = self._repair([number], keeps_inputs=True)
-        if repair is not None:
+        if repair := self._repair([number], keeps_inputs=True):
             return with_repair(self.exercise, found, repair, details)
         given, changed = self.cases[number], self.outcomes[number].changed
         written = [given.args[int(name)] if name.isdigit() else given.kwargs[name] for name in changed]
@@ -253,14 +264,5 @@ def with_repair(
 ) -> Result:
     """The result of an attempt that a small change would make right: where to look, and the change as the last hint."""
     result = failed(exercise, Difference(found.kind, f"{found.sentence} {repair.sentence}"), details)
-    return replace(result, **located(result, repair))
-
-
-def located(result: Result, repair: Repair) -> dict[str, Any]:
-    """What a repair adds to a result."""
-    return {
-        "details": (*repair.quotes, *result.details),
-        "hints": (*result.hints, repair.hint),
-        "lines": repair.lines,
-        "repair": repair.kind,
-    }
+    details, hints = (*repair.quotes, *result.details), (*result.hints, repair.hint)
+    return replace(result, details=details, hints=hints, lines=repair.lines, repair=repair.kind)

@@ -10,6 +10,7 @@ from course_practice.engine.compare import as_tensor
 from course_practice.engine.model import Mistake
 from course_practice.engine.sandbox import Outcome
 from course_practice.repair.edits import Edit
+from course_practice.repair.safety import names_in
 from course_practice.repair.variants import RIGHT, Variants
 
 FARTHER = 1.04  # times as far from right may an answer be after one of two slips is repaired
@@ -68,10 +69,11 @@ def mark_of(outcome: Outcome) -> tuple:
     return tuple((tensor.shape, f"{tensor.double().nan_to_num().abs().sum().item():.4g}") for tensor in tensors)
 
 
-def keeps_names(edit: Edit) -> bool:
-    """Does every name that stood there stand there still?"""
+def keeps_names(edit: Edit, elsewhere: bool = False) -> bool:
+    """Does every name that stood there stand there still, or `elsewhere` in the code?"""
     before, after = (
         [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)] if isinstance(tree, ast.AST) else []
         for tree in (edit.before, edit.after)
     )
-    return isinstance(edit.after, ast.AST) and not Counter(before) - Counter(after)
+    lost = set(Counter(before) - Counter(after))
+    return isinstance(edit.after, ast.AST) and not lost.difference(names_in(edit.part.tree) if elsewhere else ())

@@ -50,6 +50,8 @@ def _allowed(node: ast.AST, scope: dict[str, Any], defined: set[str], seen: set[
         return node.level == 0 and not endless and _root(names[0]) in _MODULES and not any(map(_risky, names))
     if isinstance(node, ast.Global | ast.Nonlocal | ast.AsyncFunctionDef | ast.Await):
         return False
+    if "__class__" in (getattr(node, "name", ""), getattr(node, "id", "")):
+        return False  # PyTorch ends Python where an object says that it is a tensor
     if isinstance(node, ast.Attribute):
         of_a_library = isinstance(node.value, ast.Name) and isinstance(scope.get(node.value.id), ModuleType | type)
         if node.attr in _ENDLESS and isinstance(node.value, ast.Name):

@@ -31,6 +31,7 @@ STEP = 60  # and with so many of those at a time
 SHARES = (1.0, 1.0, 0.7)  # of the budget that is spent after trying the likely edits, the others, and new code
 SIMPLE = 3.5  # the cost of edits that say something by themselves, even when more is to be done
 LOOKED_AT = 4  # wrong cases whose values are compared with the reference's
+_ENDLESS = (type(iter(int, 1)), itertools.count, itertools.cycle, itertools.repeat)
 ROUNDS, MORE_ROUNDS = 200, 20  # a variant may go round so often, and so many times as often as the code as it is
 PREFERRED, ERROR_LINE, HELPER = -1.5, -0.8, 0.3  # what an edit costs more in such a line
 
@@ -74,8 +75,8 @@ class Search:
         self.left = Left(self.variants, self.known, code, self.right)
         context = self._observe(code)
         others = (seen.value for seen in context.observed.values() if seen.kind == "other")
-        if any(in_a_moment(length_hint, value, otherwise=math.inf) > MOST_NUMBERS for value in others):
-            return ()  # Python goes through all of its items in one step, which no limit ends
+        if any(in_a_moment(_is_endless, value, otherwise=True) for value in others):
+            return ()
         spots = [place for part in self.code.parts for place in places(part, context)]
         edits: list[Edit] = []
         waiting: list[Edit] = []
@@ -118,8 +119,6 @@ class Search:
     def _seeds(self) -> list[_Seed]:
         return sorted(self.nearer, key=lambda seed: (seed.rate, seed.edit.cost))[:SEEDS]
 
-    # What is tried
-
     def _likely(self, spots: list[Place], context: Context) -> Iterator[Edit]:
         for place in spots:
             yield from edits_at(place, BRACKET_PATTERNS)
@@ -156,8 +155,6 @@ class Search:
         in_line = ERROR_LINE * (edit.line == self.error_line) + PREFERRED * (edit.line == self.line)
         return edit.cost + helper + in_line + self.location.cost(edit)
 
-    # How it is tried
-
     def _tries(self, edit: Edit, as_is: float) -> bool:
         mistake = None
         with applied(edit) as done:
@@ -170,7 +167,7 @@ class Search:
                 rate = -passed
             if rate < as_is and number is not None:
                 self.nearer.append(_Seed(edit, rate, number))
-            if number is not None and self.beside is None and not _hides(edit):
+            if number is not None and self.beside is None and not _hides(edit, bool(self.variants.exercise.starter)):
                 mistake = self.left.after(code, number)
         if mistake and not puts_in(edit, mistake) and self._is_sound((edit,)):
             self.beside = (mistake, edit)
@@ -226,8 +223,6 @@ class Search:
                 return False
         return self._is_sound(edits)
 
-    # What is known
-
     def _observe(self, code: CodeType) -> Context:
         """Run the code with a recorder around every expression, on a few of the wrong cases, and the reference, too."""
         variants, trees = self.variants, [part.tree for part in self.code.parts]
@@ -259,6 +254,11 @@ def _says_something(seed: _Seed) -> bool:
     return seed.edit.cost < SIMPLE and not isinstance(seed.edit.about, ast.FunctionDef)
 
 
-def _hides(edit: Edit) -> bool:
-    """May another slip be hidden by it? So may a new minus, and code without one of the learner's names."""
-    return edit.cost >= SIMPLE or edit.asks == SIGN or not keeps_names(edit)
+def _hides(edit: Edit, hunt: bool) -> bool:
+    """May another slip be hidden, as by a new minus, or without a name? In a hunt, one may go that stands elsewhere."""
+    return edit.cost >= SIMPLE or edit.asks == SIGN or not keeps_names(edit, elsewhere=hunt)
+
+
+def _is_endless(value: object) -> bool:
+    """Would Python go through all of its items in one step, which no limit ends, without an end or for long?"""
+    return type(value) in _ENDLESS or length_hint(value) > MOST_NUMBERS
