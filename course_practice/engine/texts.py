@@ -18,12 +18,12 @@
 
 A mistake is its name, a diff of the solution, and what to tell whoever wrote it. A line of the solution stands after a
 `-` once, where it is changed first. Later `+` lines that set the same name, or return, replace it again. `### name
-(with_two_loops)` makes it a diff of another definition in the exercise's `.py`: another right answer, or a part of the
-solution. Where a mistake can be made in several of them, a line `@ with_two_loops` begins its next diff. A block that
-begins with `def` or `class` is a whole answer. `### ≈ name` says that it is valid elsewhere, by another convention. In
-a bug hunt, `## Bugs` lists the bugs in the same form, each with a question: the starter has all of them (their first
-diffs), and what is said of every selection of them is put together from these. The diagnosis `left-axis-and-scale`
-names the bugs that are still there.
+(by_comparing_positions)` makes it a diff of another definition in the exercise's `.py`: another right answer, or part
+of the solution. Where a mistake can be made in several of them, a line `@ by_comparing_positions` begins its next
+diff. A block that begins with `def` or `class` is a whole answer. `### ≈ name` says that it is valid elsewhere, by
+another convention. In a bug hunt, `## Bugs` lists the bugs in the same form, each with a question: the starter has all
+of them (their first diffs), and what is said of every selection of them is put together from these. The diagnosis
+`left-axis-and-scale` names the bugs that are still there.
 """
 
 import itertools
