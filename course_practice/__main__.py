@@ -13,6 +13,7 @@ from course_lib.__main__ import ready_streams
 from course_lib.files import written_whole
 from course_lib.translation.commands.options import Parser, check_writable, number, path, run_command, whole
 from course_lib.translation.report import CONTROLS
+from course_practice.exercises import registry
 from course_practice.report import Limits, judged, students
 from course_practice.report.confined import STOPPED, has_namespaces
 from course_practice.report.page import page, table
@@ -93,6 +94,7 @@ def report(options: argparse.Namespace) -> None:
                 file.write(text.encode("utf-8", "replace"))
         return missing
 
+    registry()  # parsed here, and not by two threads at once, which CPython 3.11 may answer with a SystemError
     with ThreadPoolExecutor(options.jobs) as pool, stopping(pool):
         futures = [pool.submit(judged, *one, limits) for one in handed_in]
         try:

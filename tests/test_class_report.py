@@ -146,7 +146,7 @@ def test_what_a_notebook_does_to_itself_is_told_and_what_was_before_counts(stude
     trouble = " ".join(found[2][student])
     if student != "forks" or "BlockingIOError" not in trouble:  # the system's own limit, where it counts
         assert words in trouble
-        assert verdicts(found, student) == {"masks.causal": before, "masks.padding": "not reached"}
+        assert verdicts(found, student) == {"masks.causal": before, "masks.padding": "not reached"}, trouble
 
 
 def test_nothing_outside_changes_and_nothing_is_reached(found, outside, server):
