@@ -94,7 +94,7 @@ def report(options: argparse.Namespace) -> None:
                 file.write(text.encode("utf-8", "replace"))
         return missing
 
-    registry()  # parsed here, and not by two threads at once, which CPython 3.11 may answer with a SystemError
+    registry()  # reading it parses, which two threads cannot do at once (`worker.PARSING`)
     with ThreadPoolExecutor(options.jobs) as pool, stopping(pool):
         futures = [pool.submit(judged, *one, limits) for one in handed_in]
         try:

@@ -910,6 +910,24 @@ def test_in_a_bug_hunt_what_was_written_too_much_is_told_beside_the_bug_that_is_
     assert result.message.endswith("at line 7: is every step of `(1 - gamma) * x` needed?"), result.message
 
 
+def test_elsewhere_a_step_of_the_learners_is_not_dropped_for_a_known_mistake(notebook):
+    """Without `* keep`, this would answer as if `top_p` had no effect, which it has."""
+    answer = notebook("""
+        from course_lib.sampling import top_k_filter
+
+        def next_word_probs(logits, temperature=1.0, top_k=None, top_p=1.0):
+            plain = logits.softmax(dim=-1)
+            order = plain.argsort(descending=True)
+            keep = torch.zeros_like(plain, dtype=torch.bool)
+            keep[order[plain[order].cumsum(dim=0) - plain[order] < top_p]] = True
+            logits = logits / temperature
+            if top_k is not None:
+                logits = top_k_filter(logits, top_k)
+            return logits.softmax(dim=-1) * keep
+    """)
+    assert check_exercise(registry()["modern.next_word"], answer).diagnosis == "wrong-values"
+
+
 def test_a_list_that_holds_itself_is_a_plain_error(toy, notebook):
     answer = notebook("""
         def answer(n):

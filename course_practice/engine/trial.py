@@ -58,11 +58,14 @@ class Trial:
     @cached_property
     def differences(self) -> dict[int, Difference]:
         """What is wrong, by the number of the case: errors first, then wrong shapes, and small inputs first."""
-        pairs = enumerate(zip(self.expected, self.outcomes, strict=True))
-        found = {n: difference_in(self.exercise, want, outcome) for n, (want, outcome) in pairs}
+        found = self._wrong(self.outcomes)
         ranks = {"raised": 0, "returned-none": 1, "wrong-shape": 2, "wrong-type": 3}
-        wrong = [n for n, difference in found.items() if difference]
-        return {n: found[n] for n in sorted(wrong, key=lambda n: (ranks.get(found[n].kind, 4), size(self.cases[n])))}
+        return {n: found[n] for n in sorted(found, key=lambda n: (ranks.get(found[n].kind, 4), size(self.cases[n])))}
+
+    def _wrong(self, outcomes: list[Outcome]) -> dict[int, Difference]:
+        """What is wrong with the outcomes of all cases, by the number of the case."""
+        pairs = enumerate(zip(self.expected, outcomes, strict=True))
+        return {n: found for n, pair in pairs if (found := difference_in(self.exercise, *pair))}
 
     def has(self, oddity: Callable[[Any, Any], bool]) -> bool:
         """Has an answer this oddity, beside what was expected?"""
@@ -125,10 +128,9 @@ class Trial:
         No single one answers like the learner's object; where one makes no difference, nobody knows that it is there.
         """
         alone = [self._answer_of(single, n) for n in range(len(self.cases))]
-        wrong = [difference_in(self.exercise, *pair) for pair in zip(self.expected, alone, strict=True)]
         return any(
-            wrong[n] and (outcome.error is None or same_outcome(self.exercise, outcome, self.outcomes[n]))
-            for n, outcome in enumerate(alone)
+            alone[n].error is None or same_outcome(self.exercise, alone[n], self.outcomes[n])
+            for n in self._wrong(alone)
         )
 
     def _with_answers(self) -> tuple[tuple[Mistake, list[Outcome]], ...]:
@@ -146,10 +148,8 @@ class Trial:
     def _partly(self, known: tuple[tuple[Mistake, list[Outcome]], ...]) -> Difference | None:
         """A known mistake with the learner's answers to most of the wrong cases, and right ones elsewhere."""
         for mistake, answers in known:
-            pairs = enumerate(zip(self.expected, answers, strict=True))
-            wrong = {n for n, pair in pairs if difference_in(self.exercise, *pair)}
             same = sum(same_outcome(self.exercise, answers[n], self.outcomes[n]) for n in self.differences)
-            if wrong <= self.differences.keys() and same >= max(2, len(self.differences) * 2 / 3):
+            if self._wrong(answers).keys() <= self.differences.keys() and same >= max(2, len(self.differences) * 2 / 3):
                 said = f"In {same} of the {len(self.differences)} wrong cases, you answer as with a known mistake."
                 return Difference(mistake.name, f"{said} {without_praise(mistake.message)}")
         return None

@@ -31,7 +31,6 @@ STEP = 60  # and with so many of those at a time
 SHARES = (1.0, 1.0, 0.7)  # of the budget that is spent after trying the likely edits, the others, and new code
 SIMPLE = 3.5  # the cost of edits that say something by themselves, even when more is to be done
 LOOKED_AT = 4  # wrong cases whose values are compared with the reference's
-_ENDLESS = (type(iter(int, 1)), itertools.count, itertools.cycle, itertools.repeat)
 ROUNDS, MORE_ROUNDS = 200, 20  # a variant may go round so often, and so many times as often as the code as it is
 PREFERRED, ERROR_LINE, HELPER = -1.5, -0.8, 0.3  # what an edit costs more in such a line
 
@@ -260,5 +259,5 @@ def _hides(edit: Edit, hunt: bool) -> bool:
 
 
 def _is_endless(value: object) -> bool:
-    """Would Python go through all of its items in one step, which no limit ends, without an end or for long?"""
-    return type(value) in _ENDLESS or length_hint(value) > MOST_NUMBERS
+    """Would Python go through all of its items in one step, which no limit ends?"""
+    return type(value) is type(iter(int, 1)) or length_hint(value) > MOST_NUMBERS
