@@ -11,6 +11,7 @@ import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
 from browser import launch
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from course_practice.exercises import registry
 from tools import address
@@ -831,7 +832,14 @@ def press(page, button: str) -> None:
         page.wait_for_function("!document.querySelector('dialog[open]')")
     else:
         assert button == "primary-toggle" or page.evaluate("document.documentElement.dataset.mode") != before[0]
-    page.wait_for_function(has)
+    try:
+        page.wait_for_function(has, polling=50)
+    except PlaywrightTimeoutError:
+        at = (
+            "() => [document.activeElement, document.querySelector('dialog[open]')].map(e => e?.outerHTML.slice(0, 99))"
+        )
+        shown = page.locator(f".{button}:visible").count()
+        pytest.fail(f"the keyboard is at {page.evaluate(at)}, with {shown} such buttons to be seen")
 
 
 @wide(390)

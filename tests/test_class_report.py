@@ -19,6 +19,7 @@ from course_practice import report
 from course_practice.__main__ import main
 from course_practice.report import Limits, Row, Student, confined, judged, worker
 from course_practice.report.page import page, table
+from course_practice.report.values import are_right
 
 FIRST = "import os, socket, subprocess, sys, time\nimport torch\nfrom course_practice import check"
 RIGHT = "def my_mask(n):\n    return torch.ones(n, n).tril().bool()\n\ncheck('masks.causal', my_mask)"
@@ -191,21 +192,32 @@ def test_a_tampered_check_gains_nothing(found):
     assert "ended Python (exit status 0)" in found[0]["tampers", "masks.softmax"]["note"]
 
 
-def _judged_in_turn(answers, path):
-    with path.open("w") as file:
-        worker.prepared_judge()(answers, lambda **found: print(json.dumps(found), file=file, flush=True))
+ATTACKS = [
+    # what is expected becomes what it answers, or all is near enough
+    "from course_practice.engine import trial\n    for key in trial._EXPECTED: trial._EXPECTED[key] = [zeros] * 9",
+    "import course_practice.exercises as e\n    object.__setattr__(e.registry()['masks.causal'], 'rtol', 1e9)",
+    # the verdict in the worker's place: a line in each open file, and by its own function
+    "import os\n    for file in range(3, 30):\n        with contextlib.suppress(OSError):\n"
+    '            os.write(file, b\'{"passed": true, "attempted": true}\\n\')\n    LIBC._exit(77)',
+    "import sys\n    frame = sys._getframe()\n    while 'say' not in frame.f_locals: frame = frame.f_back\n"
+    "    frame.f_locals['say'](passed=True, attempted=True, values=[zeros.tolist()] * 9)\n    LIBC._exit(77)",
+]
 
 
-def test_what_an_answer_does_to_the_engine_gains_nothing_and_reaches_no_other(tmp_path):
-    zeros = "import torch\n\ndef my_mask(n):\n    return torch.zeros(n, n).bool()"
-    spoils = "    from course_practice import exercises\n    load = exercises._load('masks.causal')\n"
-    spoils += (
-        "    object.__setattr__(load, 'reference', my_mask)\n    object.__setattr__(load, 'rtol', 1e9)\n    return"
-    )
-    answers = [["masks.causal", source] for source in (zeros.replace("    return", spoils), zeros)]
-    process = forked.context().Process(target=_judged_in_turn, args=(answers, tmp_path / "said"))
-    process.start(), process.join()
-    assert [json.loads(line)["passed"] for line in (tmp_path / "said").open()] == [False, False]
+def test_who_attacks_the_process_that_judges_has_solved_nothing_and_reaches_no_other(tmp_path):
+    source = "import contextlib, ctypes, torch\nLIBC = ctypes.CDLL(None)\n\n"
+    source += "def my_mask(n):\n    zeros = torch.zeros(n, n).bool()\n    {}\n    return zeros"
+    right = RIGHT.partition("check")[0].replace("torch", "__import__('torch')")
+    texts = (*(source.format(attack) for attack in ATTACKS), source.format(""), right)
+    verdicts = report._verdicts([("masks.causal", text) for text in texts], tmp_path, Limits(120))
+    assert [verdict.get("passed", False) for verdict in verdicts] == [*[False] * len(ATTACKS), False, True]
+
+
+@pytest.mark.parametrize(
+    "values", [[], [1], ["a"] * 9, [{}] * 9, [{"dtype": "load", "shape": [], "numbers": []}] * 9, [[[]]] * 9]
+)
+def test_values_that_no_worker_writes_are_not_right(values):
+    assert not are_right("masks.causal", values)
 
 
 def test_what_is_no_notebook_has_a_row_and_no_name_is_a_formula(found):

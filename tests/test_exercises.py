@@ -4,6 +4,7 @@ import ast
 import copy
 import functools
 import inspect
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from course_practice.engine import Convention, check_exercise
 from course_practice.engine.compare import as_tensor
 from course_practice.exercises import registry, show_solution
 from course_practice.repair import Budget
+from course_practice.report.values import answers, are_right
 
 EXERCISES = list(registry().values())
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.id)
@@ -117,6 +119,7 @@ def test_reference_passes(exercise):
     result = check(exercise.id, exercise.reference)
     assert result.passed, str(result)
     assert result.diagnosis is None
+    assert are_right(exercise.id, json.loads(json.dumps(answers(exercise.id, exercise.reference))))
 
 
 @each_alternative

@@ -17,6 +17,7 @@ from typing import Any
 from course_practice.engine.progress import is_entry
 from course_practice.exercises import registry
 from course_practice.report.confined import Limits, run
+from course_practice.report.values import are_right
 from course_practice.report.worker import checks_of
 
 LARGEST, MOST = 50 * 2**20, 2**30  # bytes of a notebook, or of a progress file; of all that one student hands in
@@ -31,6 +32,7 @@ HOLDS = {
     **dict.fromkeys(("source", "mistake"), str | None),
     **dict.fromkeys(("passed", "attempted"), bool),
     "cell": int,
+    "values": list,
 }
 
 
@@ -178,6 +180,9 @@ def _verdicts(answers: list[tuple[str, str]], folder: Path, limits: Limits) -> l
         said, why = run("answers", folder, json.dumps(answers[len(found) :]), limits._replace(seconds=left), SILENT)
         found += _lines(said)[: len(answers) - len(found)]
         found += [{"error": why}] if len(found) < len(answers) else []
+    for (exercise, _), verdict in zip(answers, found, strict=False):
+        if verdict.get("passed") and not are_right(exercise, verdict.get("values", [])):
+            verdict |= {"passed": False, "error": "it is said to pass, and what it gives back is wrong"}
     return found + [{"error": "no time was left to judge it"}] * (len(answers) - len(found))
 
 

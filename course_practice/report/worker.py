@@ -1,7 +1,8 @@
 """What runs in the confined process: the cells of a notebook, or the answers that it gave, each judged anew.
 
 A notebook may do anything to the `check` that it calls. So the verdicts come from a second process, which has seen none
-of its cells: it gets the source of each answer, and the installed package judges it.
+of its cells: it gets the source of each answer, and the installed package judges it. That a verdict is true, the
+report finds from the values that it comes with (`values`).
 """
 
 import ast
@@ -105,14 +106,16 @@ def checks_of(source: str) -> Iterator[tuple[str, ast.expr]]:
 def prepared_judge() -> Callable[..., None]:
     """Import what judging takes while files are open."""
     from course_practice.exercises import check
+    from course_practice.report.values import answers as values_of
 
     def judge(answers: list[list[str]], say: Callable[..., None]) -> None:
         for exercise, source in answers:
             if child := _apart():
                 continue
             try:
-                result = check(exercise, defined(source))
-                say(passed=result.passed, attempted=result.attempted, mistake=result.diagnosis)
+                result = check(exercise, answer := defined(source))
+                values = values_of(exercise, answer) if result.passed else []
+                say(passed=result.passed, attempted=result.attempted, mistake=result.diagnosis, values=values)
             except Exception as error:
                 say(error=f"by itself, its code stops ({type(error).__name__})")
             if child == 0:
