@@ -54,7 +54,7 @@ EXERCISE = Exercise(
     starter=steer_starter,
     call=_attended,
     cases=lambda: [
-        case(kind, d, about=f"{kind}, {d} tokens") for d in (2, 3, 5) for kind in ("mean", "itself", "others")
+        case(kind, d, about=f"{kind}, {d} tokens") for d in (2, 3, 5, 64) for kind in ("mean", "itself", "others")
     ],
     atol=1e-3,
     alternatives=(with_the_keys,),
