@@ -13,7 +13,7 @@ from pathlib import Path
 from tools.environment import ROOT
 from tools.template import set_up_cell
 
-ADDRESS = re.compile(r"^https://github\.com/([A-Za-z0-9-]+)/([A-Za-z0-9._-]*[A-Za-z0-9_-])$")
+ADDRESS = re.compile(r"^https://github\.com/([A-Za-z0-9]+(?:-[A-Za-z0-9]+)*)/([A-Za-z0-9._-]*[A-Za-z0-9_-])$")
 SETTING = re.compile(r"^(repository:\n(?:[ \t]+.*\n|\n)*?[ \t]+url:[ \t]*)(\S+)", re.MULTILINE)
 SENTENCE = re.compile(r"(<!-- address -->\n).*?(\n<!-- /address -->)", re.DOTALL)
 PACKAGE = re.compile(r'(?:\[project\.urls\]\nSource = ".*"\n\n)?(?=\[tool\.setuptools\.dynamic\])')
