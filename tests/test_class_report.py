@@ -92,6 +92,9 @@ def found(tmp_path_factory, outside, server):
     notebook(folder / "anna" / "two.ipynb", *LINES[:1], WRONG, f"%%time\n{LINES[1]}", LINES[2], PADDING, OPEN, BETWEEN)
     entry = {"attempts": 5, "passed": True, "passed_at_attempt": 4, "diagnoses": {"upside-down": 3}}
     (folder / "anna" / "progress.json").write_text(json.dumps({"masks.padding": entry, "masks.softmax": "odd"}))
+    cell = "from aside import square\nrows = lambda n: square(n)\n" + RIGHT.replace("torch.ones(n, n)", "rows(n)")
+    notebook(folder / "helped" / "one.ipynb", cell)
+    (folder / "helped" / "aside.py").write_text("import torch\n\n\ndef square(n):\n    return torch.ones(n, n)\n")
     notebook(folder / "loop.ipynb", RIGHT, "while True:\n    time.sleep(0.01)", PADDING)
     notebook(folder / "forks.ipynb", OWN, FORKS, PADDING)
     crash = "import ctypes\nctypes.string_at(0)"
@@ -177,6 +180,10 @@ def test_folders_in_one_another_without_end_are_cleared_away(tmp_path, monkeypat
     monkeypatch.setattr(report, "run", run)
     assert judged("deep", tmp_path / "deep.ipynb", Limits()).trouble == []
     assert not list((tmp_path / "scratch").iterdir())
+
+
+def test_an_answer_takes_what_it_needs_from_its_notebook_and_a_module_beside_it(found):
+    assert verdicts(found, "helped") == {"masks.causal": "solved"}
 
 
 def test_a_tampered_check_gains_nothing(found):
@@ -338,7 +345,10 @@ def test_a_folder_or_a_pipe_in_the_place_of_the_progress_file_holds_nothing_up(t
 MAKER = "import functools\n\ndef make(k):\n    def f(n):\n        return n + k\n    return f\n\ndef use():\n"
 
 
-@pytest.mark.parametrize("way", ["make(0)", "functools.partial(make, 0)", "type('A', (), {'__call__': make})()"])
+OF_CLASS = ("type('A', (), {'__call__': make})()", "type('A', (), {'made': make})().made")
+
+
+@pytest.mark.parametrize("way", ["make(0)", "functools.partial(make, 0)", *OF_CLASS])
 def test_what_a_factory_made_has_no_source_that_stands_alone(way):
     shell = SimpleNamespace(user_ns={"made": worker.defined(f"{MAKER}    return {way}")()})
     node = ast.parse("made").body[0].value

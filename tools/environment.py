@@ -47,6 +47,6 @@ def chapters() -> list[Path]:
 
 def notebook(text: str) -> Path:
     """The type of an argument that names a notebook."""
-    if not Path(text).is_file():
+    if Path(text).suffix != ".ipynb" or not Path(text).is_file():
         raise argparse.ArgumentTypeError(f"expected a notebook, as chapters/05_masks.ipynb, got {text!r}")
     return Path(text)

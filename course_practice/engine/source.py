@@ -148,28 +148,33 @@ def bare(tree: ast.AST) -> str:
 def standalone_source(obj: Any) -> str | None:
     """The object's source with the imports, helpers and constants of its notebook that it needs, ready to execute.
 
-    None where some part has no source (a lambda, a value made by a cell that is no constant). Annotations need nothing.
+    None where some part has none (a lambda in a call, a value that is no constant). Annotations need nothing.
     """
     lines = {"": "from __future__ import annotations"}
-    return "\n".join(lines.values()) if _collect(obj, obj.__module__, lines) else None
+    return "\n".join(lines.values()) if _collect(obj, obj.__module__, lines, getattr(obj, "__name__", "")) else None
 
 
-def _collect(obj: Any, home: str, lines: dict[str, str]) -> bool:
+def _collect(obj: Any, home: str, lines: dict[str, str], called: str) -> bool:
     """Add to `lines` the source of an object of the module `home`, after all that it needs; False where that fails."""
     source = source_of(obj)
-    if source is None or (not inspect.isroutine(obj) and not isinstance(obj, type)) or obj.__name__ == "<lambda>":
+    if source is None or (not inspect.isroutine(obj) and not isinstance(obj, type)):
         return False
+    if obj.__name__ == "<lambda>":
+        tree = tree_of(obj)
+        if not (isinstance(tree, ast.Assign) and isinstance(tree.value, ast.Lambda)):
+            return False
+        source = f"{called} = {ast.unparse(tree.value)}"
     scope = vars(sys.modules[home])
-    lines[obj.__name__] = ""  # begun: a definition may name itself
+    lines[called] = ""  # begun: a definition may name itself
     for name in sorted(_free_names(source, __future__.annotations.compiler_flag)):
         if name in lines or name not in scope:
             continue
         if line := _line_that_makes(name, scope[name], home):
             lines[name] = line
-        elif not _collect(scope[name], home, lines):
+        elif not _collect(scope[name], home, lines, name):
             return False
-    del lines[obj.__name__]
-    lines[obj.__name__] = f"\n\n{source.strip()}\n"
+    del lines[called]
+    lines[called] = f"\n\n{source.strip()}\n"
     return True
 
 

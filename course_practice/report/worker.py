@@ -34,6 +34,7 @@ def main() -> None:
     given = json.load(sys.stdin)
     work = {"cells": prepared_run, "answers": prepared_judge}[task]()
     shut_in(os.getcwd(), Limits(float(seconds), int(memory), int(processes)), namespaces == "True")
+    sys.path.append(os.getcwd())  # a student's own modules, after all others, and only now
     work(given, say)
     say()  # `confined.END`
 
@@ -49,7 +50,6 @@ def prepared_run() -> Callable[..., None]:
         shell.history_manager.enabled = False
         shell.enable_gui = lambda gui=None: None  # `%matplotlib inline` asks for one
         shell.system = shell.getoutput = lambda *_: []  # `!pip install torch`: what is there is there
-        sys.path.append(os.getcwd())  # a student's own modules, after all others
         for number, source in enumerate(cells, start=1):
             done = shell.run_cell(re.sub(r"\A\s*%%(time|capture)\b.*", "", source))  # its code has no source there
             if error := done.error_before_exec or done.error_in_exec:
@@ -75,7 +75,8 @@ def source_of_answer(node: ast.expr, shell: Any) -> tuple[str | None, str]:
             obj = shell.user_ns["unnamed"]
         if obj.__module__.startswith("course_"):
             return None, "the library's own code"
-        closed = getattr(obj, "__closure__", None) and not hasattr(obj, "__wrapped__")  # a factory gave it values
+        # What a factory gave it, or the object whose method it is, is not in its source.
+        closed = (getattr(obj, "__closure__", None) and not hasattr(obj, "__wrapped__")) or hasattr(obj, "__self__")
         return (text := None if closed else standalone_source(obj)), "" if text else "its code does not stand alone"
     except Exception as error:
         return None, f"its code could not be read ({type(error).__name__})"
