@@ -199,6 +199,16 @@ def test_a_tampered_check_gains_nothing(found):
     assert "ended Python (exit status 0)" in found[0]["tampers", "masks.softmax"]["note"]
 
 
+@pytest.mark.skipif(not hasattr(os, "symlink") or os.name == "nt", reason="no links")
+def test_a_notebook_that_puts_a_link_in_a_folder_s_place_leads_nowhere(tmp_path):
+    notebook(tmp_path / "bob" / "one.ipynb", RIGHT)
+    notebook(tmp_path / "eve" / "b" / "one.ipynb", WRONG)
+    notebook(tmp_path / "eve" / "a.ipynb", f"os.rename('b', 'c')\nos.symlink({str(tmp_path / 'bob')!r}, 'b')")
+    student = judged("eve", tmp_path / "eve", Limits(120))
+    assert student.trouble == ["one.ipynb: another notebook put a link in the place of its folder"]
+    assert (student.rows, os.listdir(tmp_path / "bob")) == ({}, ["one.ipynb"])
+
+
 ATTACKS = [
     # what is expected becomes what it answers, or all is near enough
     "from course_practice.engine import trial\n    for key in trial._EXPECTED: trial._EXPECTED[key] = [zeros] * 9",

@@ -426,10 +426,12 @@ def test_random_numbers_that_change_no_answer_pass(toy, notebook):
     assert check_exercise(toy("tempered"), answer).passed
 
 
-def test_a_right_answer_that_is_random_now_and_then_is_refused_as_random(toy, notebook):
-    answer = notebook("""
+@pytest.mark.parametrize("when", ["torch.rand(1) > 0.95", "random.random() < 0.05", "np.random.rand() > 0.95"])
+def test_a_right_answer_that_is_random_now_and_then_is_refused_as_random(when, toy, notebook):
+    answer = notebook(f"""
+        import random
         def answer(x, t):
-            return (x / t).softmax(dim=-1) * (1 + (torch.initial_seed() == 1) * torch.rand(1))
+            return (x / t).softmax(dim=-1) * (1 + bool({when}))
     """)
     assert check_exercise(toy("tempered"), answer).diagnosis == "random"
 

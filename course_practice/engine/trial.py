@@ -22,6 +22,7 @@ from course_practice.engine.source import file_of, unread
 from course_practice.repair import Budget, Repair, nearest_repair
 
 TIME_LIMIT = 10.0
+LOW, HIGH = 3719, 8861  # seeds after which Python, PyTorch, and NumPy draw a number below 0.04, or above 0.96, first
 ROUNDS = 20_000  # of all loops, in a case, of two mistakes at once, which may make one that never ends
 _ANSWERS: dict[tuple, Outcome] = {}
 _EXPECTED: dict[tuple, list[Any]] = {}
@@ -185,7 +186,7 @@ class Trial:
     def is_random(self, number: int) -> bool:
         """Does the answer to a case depend on the state of the random numbers, and on nothing else?"""
         limit = Limit(TIME_LIMIT)
-        a, b, c = (run(self.exercise, self.obj, self.cases[number], limit, seed).value for seed in (1, 2, 1))
+        a, b, c = (run(self.exercise, self.obj, self.cases[number], limit, seed).value for seed in (LOW, HIGH, LOW))
         return other_numbers(a, b) and not other_numbers(a, c)
 
     def changed_input(self) -> Result:
@@ -210,11 +211,11 @@ class Trial:
         names = [named[int(name)] if name.isdigit() else name for name in self.outcomes[number].changed]
         return " and ".join(f"`{name}`" for name in names)
 
-    def other_the_second_time(self) -> Result:
+    def other_the_second_time(self, number: int) -> Result:
         """Every answer is right, and the next one to the same input is not."""
         sentence = "The same input gave another answer the second time: it depends on something outside the function."
-        found = Difference("random", _RANDOM) if self.is_random(0) else Difference("not-repeatable", sentence)
-        return failed(self.exercise, found, input_of(self.exercise, self.cases[0]))
+        found = Difference("random", _RANDOM) if self.is_random(number) else Difference("not-repeatable", sentence)
+        return failed(self.exercise, found, input_of(self.exercise, self.cases[number]))
 
     def excluded(self, time_limit: float) -> Result | None:
         """The answer is right, but made in a way that the exercise excludes."""

@@ -113,6 +113,8 @@ def _judge(student: Student, folder: Path, limits: Limits) -> None:
     notebooks = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
     for notebook in notebooks:
         try:
+            if notebook.parent.resolve() != notebook.parent:
+                raise NoNotebook("another notebook put a link in the place of its folder")
             rows = list(_rows(notebook, _cells(notebook), limits, student.trouble))
         except UNREADABLE as error:
             why = error if isinstance(error, NoNotebook) else f"what it left cannot be read ({type(error).__name__})"

@@ -5,6 +5,7 @@ import torch
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.multi_head import merge_heads, split_heads
 from course_practice.engine import Exercise, case
+from course_practice.engine.compare import as_tensor
 from course_practice.exercises.inputs import randn
 
 
@@ -61,6 +62,17 @@ def _answer_alone(obj, given):
     return answer[0] if is_pair and tuple(answer[0].shape) != tuple(given.args[0].shape[1:]) else answer
 
 
+def _looks_at_every_mask(obj, given):
+    """The name of the mistake where each head has a mask of its own, and head h sees h tokens in each direction."""
+    n, n_heads = given.args[0].shape[1], given.args[6]
+    if given.args[0].shape != given.args[1].shape:
+        return ""
+    far = (torch.arange(n) - torch.arange(n)[:, None]).abs()
+    asked = case(*given.args[:7], (far <= torch.arange(n_heads)[:, None, None])[None])
+    answer = as_tensor(_answer_alone(obj, asked)).float()
+    return "" if torch.allclose(answer, mha(*asked.args), atol=1e-4) else "one-mask-for-all-heads"
+
+
 def _mha_cases():
     def inputs(batch, q_len, k_len, d_model, seed):
         x = randn(batch, q_len, d_model, seed=seed)
@@ -86,5 +98,9 @@ def _mha_cases():
 
 
 EXERCISE = Exercise(
-    reference=mha, cases=_mha_cases, call=_answer_alone, alternatives=(with_a_loop_over_heads, step_by_step)
+    reference=mha,
+    cases=_mha_cases,
+    call=_answer_alone,
+    excluded=_looks_at_every_mask,
+    alternatives=(with_a_loop_over_heads, step_by_step),
 )
