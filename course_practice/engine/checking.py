@@ -113,9 +113,12 @@ def _judge_answers(exercise: Exercise, obj: Any, time_limit: float, budget: Budg
         return trial.wrong_answer()
     if any(outcome.changed for outcome in outcomes):
         return trial.changed_input()
+    looks = Limit(time_limit)
     for number, seed in ((0, LOW), (len(cases) - 1, HIGH), (len(cases) - 1, LOW)):
-        again = run(exercise, obj, cases[number], Limit(time_limit), seed)
-        if not again.out_of_time and difference_in(exercise, trial.expected[number], again):
+        again = run(exercise, obj, cases[number], looks, seed)
+        if again.out_of_time:
+            break
+        if difference_in(exercise, trial.expected[number], again):
             return trial.other_the_second_time(number)
     if mistake := trial.excluded(time_limit):
         return mistake
