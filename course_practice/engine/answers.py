@@ -53,8 +53,8 @@ def _said(outcome: Outcome) -> str:
 
 def canonical(exercise: Exercise, value: Any) -> Any:
     """An answer in the one form in which the exercise compares answers."""
-    tensor = as_tensor(value)
-    if exercise.canonical is None or tensor is None:
+    tensor = None if exercise.canonical is None else as_tensor(value)
+    if tensor is None:
         return value
     try:
         return exercise.canonical(tensor)

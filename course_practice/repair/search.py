@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from operator import length_hint
+from operator import itemgetter, length_hint
 from types import CodeType
 
 from course_practice.engine.clock import alarm_ready
@@ -78,11 +78,11 @@ class Search:
             return ()
         spots = [place for part in self.code.parts for place in places(part, context)]
         edits: list[Edit] = []
-        waiting: list[Edit] = []
+        waiting: list[tuple[float, Edit]] = []
         stages = (self._likely(spots, context), self._less_likely(spots), self._adding(spots, context))
         for dearest, share, more in zip((2.0, 3.0, math.inf), SHARES, stages, strict=True):
-            waiting = sorted([*waiting, *more], key=self._cost)
-            found = [edit for edit in waiting if self._cost(edit) < dearest]
+            waiting = sorted([*waiting, *((self._cost(edit), edit) for edit in more)], key=itemgetter(0))
+            found = [edit for cost, edit in waiting if cost < dearest]
             for edit in found:
                 if self.variants.has_spent(share):
                     break

@@ -72,9 +72,9 @@ def _refuse_plain_lists(module: nn.Module) -> None:
     known = set(module.modules())
     for owner in known:
         for name, value in vars(owner).items():
-            parts = list(value.values()) if isinstance(value, dict) else value
-            if name.startswith("_") or not isinstance(parts, list | tuple):
+            if name.startswith("_") or not isinstance(value, list | tuple | dict):
                 continue
+            parts = value.values() if isinstance(value, dict) else value
             if any(isinstance(part, nn.Module) and part not in known for part in parts):
                 raise TypeError(
                     f"expected the parts in nn.ModuleList, got a plain {type(value).__name__} `{name}`: PyTorch does "
