@@ -378,6 +378,17 @@ def ran(folder, *cells, **settings):
     return confined.run("cells", folder, json.dumps([FIRST, *cells]), Limits(), **settings)[1]
 
 
+def test_students_have_the_names_of_their_files_or_folders_and_no_two_the_same(tmp_path):
+    for name in ("J. Smith", "x.y", "x.y.z", "twice", ".hidden"):
+        (tmp_path / name).mkdir()
+    for name in ("anna.schmidt.ipynb", "Upper.IPYNB", "twice.ipynb", "notes.txt"):
+        (tmp_path / name).touch()
+    names = [name for name, _ in report.students(tmp_path)]
+    assert names == ["J. Smith", "Upper", "anna.schmidt", "twice", "twice.ipynb", "x.y", "x.y.z"]
+    notebook(tmp_path / "x.y" / "a.IPYNB", RIGHT)
+    assert report.judged("x.y", tmp_path / "x.y", Limits()).rows["masks.causal"].verdict == "solved"
+
+
 def test_what_a_notebook_writes_is_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(confined, "MOST_SAID", 2**20)
     monkeypatch.setattr(confined, "LARGEST_FOLDER", 2**22)

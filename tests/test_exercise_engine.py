@@ -846,6 +846,7 @@ def test_damaged_progress_is_set_aside(capsys):
         '{"toy.double": {"attempts": "two", "passed": true, "diagnoses": {}}}',
         '{"toy.double": {"attempts": 2, "passed": true, "diagnoses": [1]}}',
         '{"toy.double": {"attempts": 2, "passed": true, "diagnoses": {"scaled": null}}}',
+        '{"toy.double": {"attempts": 2, "passed": true, "diagnoses": {"scaled": true}}}',
         '{"toy.double": {"attempts": 2, "passed": true, "diagnoses": {}, "solution": 5}}',
         '{"other.program": {"theme": "dark"}}',
     ],

@@ -12,6 +12,7 @@ import locale
 import logging
 import os
 import pathlib
+import pdb
 import random
 import re
 import signal
@@ -629,6 +630,21 @@ def test_no_answer_makes_the_check_raise(strange, monkeypatch):
     assert not judge(partial(strange)).passed
     for name, answer in answers.items():  # without source, so without a repair
         assert not check(name, partial(answer), time_limit=0.5).passed
+
+
+@pytest.mark.parametrize("debug", [breakpoint, lambda: pdb.set_trace(), lambda: sys.modules["__main__"].set_trace()])
+def test_a_check_does_not_wait_for_a_debugger(debug, monkeypatch):
+    monkeypatch.setattr(sys.modules["__main__"], "set_trace", pdb.set_trace, raising=False)  # imported
+    hook = sys.breakpointhook
+    assert check("masks.causal", lambda n: (debug(), torch.ones(n, n, dtype=torch.bool).tril())[1]).passed
+    assert sys.breakpointhook is hook
+
+
+def test_a_check_inside_of_the_answer_is_sent_out_of_it():
+    result = check("masks.causal", lambda n: check("masks.causal", torch.tril))
+    assert "got it inside: move it out" in str(result)
+    assert result.attempted
+    assert not result.passed
 
 
 def test_a_time_limit_that_ends_while_an_answer_is_looked_at_is_told_as_such():

@@ -10,7 +10,7 @@ import torch
 
 from course_practice.engine import progress
 from course_practice.engine.answers import difference_in, run
-from course_practice.engine.clock import Limit, OutOfTime, alarm_ready, in_time
+from course_practice.engine.clock import Limit, OutOfTime, alarm_ready, in_time, is_under_a_limit
 from course_practice.engine.compare import Difference, brief, is_not_a_tensor, is_zero_one
 from course_practice.engine.explain import explain
 from course_practice.engine.inputs import input_of
@@ -37,6 +37,8 @@ def check_exercise(
             f"expected time_limit in seconds, above 0 and at most {LONGEST:,}, got {time_limit!r}: "
             f"leave it out, and it is {TIME_LIMIT:g}"
         )
+    if is_under_a_limit():
+        raise RuntimeError("expected `check` behind the answer, got it inside: move it out, to the left margin")
     exercise = replace(exercise)  # one that no answer finds in the registry
     forget_marks()
     elsewhere = torch.get_default_device().type != "cpu"

@@ -131,6 +131,11 @@ def alarm_ready() -> Iterator["_Watched"]:
 _here = threading.local()
 
 
+def is_under_a_limit() -> bool:
+    """Is this code that `in_time` runs?"""
+    return bool(getattr(getattr(_here, "watched", None), "limits", ()))
+
+
 class _Watched:
     """A thread in which limits run, the innermost last. Another thread looks at the clock, and strikes when it is over.
 

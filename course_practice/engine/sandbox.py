@@ -7,6 +7,7 @@ import functools
 import importlib
 import io
 import os
+import pdb
 import signal
 import sys
 import traceback
@@ -125,13 +126,16 @@ def _to_others(original: Callable) -> Callable:
     return call
 
 
-# What would end Python, and the notebook with it, is an error. Modules have it from one another.
+# What would end Python, and the notebook with it, is an error; where code would wait for a debugger, it goes on.
+# Modules have it from one another.
 _MODULES = (os, sys.modules[os.name], signal, _signal)
 _ENDS = {name: lambda _: sys.exit for name in ("_exit", "abort")}
 _ENDS |= dict.fromkeys(("kill", "killpg", "raise_signal", "pthread_kill"), _to_others)
+_DEBUGGERS = ((sys, "breakpointhook"), (pdb, "set_trace"))
 _GUARDS: list[tuple[ModuleType, str, Callable[[Callable], Callable]]] = [
     *((torch, name, _of_finite_lists) for name in TAKES_LISTS),
     (sys, "setrecursionlimit", lambda original: lambda n: original(min(n, DEEPEST))),
+    *((module, name, lambda _: lambda *args, **kwargs: None) for module, name in _DEBUGGERS),
     *((module, name, _ENDS[name]) for module in _MODULES for name in _ENDS if hasattr(module, name)),
 ]
 

@@ -62,9 +62,13 @@ class Student:
 
 def students(folder: Path) -> list[tuple[str, Path]]:
     """The names of those who handed in, each with their notebook or their folder of notebooks."""
-    found = [p for p in sorted(folder.iterdir()) if (p.suffix == ".ipynb" or p.is_dir()) and not p.name.startswith(".")]
-    stems = Counter(path.stem for path in found)
-    return [(path.stem if stems[path.stem] == 1 else path.name, path) for path in found]
+    found = [p for p in sorted(folder.iterdir()) if (_is_notebook(p) or p.is_dir()) and not p.name.startswith(".")]
+    names = [path.name if path.is_dir() else path.stem for path in found]
+    return [(name if names.count(name) == 1 else path.name, path) for name, path in zip(names, found, strict=True)]
+
+
+def _is_notebook(path: Path) -> bool:
+    return path.suffix.lower() == ".ipynb"
 
 
 def judged(name: str, path: Path, limits: Limits) -> Student:
@@ -110,7 +114,7 @@ def _copy(path: Path, folder: Path) -> None:
 
 def _judge(student: Student, folder: Path, limits: Limits) -> None:
     at_home = _progress(folder / "progress.json")
-    notebooks = [p for p in sorted(folder.rglob("*.ipynb")) if ".ipynb_checkpoints" not in p.parts]
+    notebooks = [p for p in sorted(folder.rglob("*")) if _is_notebook(p) and ".ipynb_checkpoints" not in p.parts]
     for notebook in notebooks:
         try:
             if notebook.parent.resolve() != notebook.parent:
