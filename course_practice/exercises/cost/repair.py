@@ -13,7 +13,7 @@ def update(weight, inputs, targets, world, rate, clip):
         y = torch.cat(targets[rank::world])
         mean = x.T @ (x @ weight - y) / tokens * world
         gradients.append(mean)
-    gradient = torch.stack(gradients).mean(dim=0)  # as DDP adds them up
+    gradient = torch.stack(gradients).mean(dim=0)  # as DDP does
     gradient = gradient * min(1.0, clip / gradient.norm())
     return weight - rate * gradient
 
