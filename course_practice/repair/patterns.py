@@ -141,6 +141,7 @@ PATTERNS = (
     Pattern("grouping", 1.2, "~X != Y", "~(X != Y)", CONDITION),
     # counts
     Pattern("bounds", 1.1, "RANGE(X)", "RANGE(X + 1); RANGE(X - 1); RANGE(1, X); RANGE(1, X + 1)", BOUNDS),
+    Pattern("bounds", 1.1, "RANGE(1, X + 1)", "RANGE(X)", BOUNDS),
     Pattern("bounds", 1.1, "RANGE(X, Y, *A)", "RANGE(Y, *A); RANGE(0, Y, *A)", BOUNDS),
     Pattern("bounds", 1.1, "RANGE(X, Y, *A)", "RANGE(X, Y + 1, *A); RANGE(X, Y - 1, *A)", BOUNDS),
     Pattern("bounds", 1.1, "RANGE(X, Y, *A)", "RANGE(X + 1, Y, *A); RANGE(X - 1, Y, *A)", BOUNDS),
