@@ -640,6 +640,10 @@ def test_a_check_does_not_wait_for_a_debugger(debug, monkeypatch):
     assert sys.breakpointhook is hook
 
 
+def test_an_answer_that_asks_somebody_to_type_is_told_at_once():
+    assert "nobody types while an answer is checked" in str(check("masks.causal", lambda n: input(n)))
+
+
 def test_a_check_inside_of_the_answer_is_sent_out_of_it():
     result = check("masks.causal", lambda n: check("masks.causal", torch.tril))
     assert "got it inside: move it out" in str(result)

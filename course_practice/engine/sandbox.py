@@ -1,6 +1,7 @@
 """Run a learner's object so that nothing it does reaches the notebook: copies, a time limit, captured output."""
 
 import _signal
+import builtins
 import contextlib
 import copy
 import functools
@@ -11,6 +12,7 @@ import pdb
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,6 +128,10 @@ def _to_others(original: Callable) -> Callable:
     return call
 
 
+def _nobody_types(_prompt: object = "") -> str:
+    raise EOFError("nobody types while an answer is checked: what it needs, it gets as arguments")
+
+
 # What would end Python, and the notebook with it, is an error; where code would wait for a debugger, it goes on.
 # Modules have it from one another.
 _MODULES = (os, sys.modules[os.name], signal, _signal)
@@ -136,6 +142,7 @@ _GUARDS: list[tuple[ModuleType, str, Callable[[Callable], Callable]]] = [
     *((torch, name, _of_finite_lists) for name in TAKES_LISTS),
     (sys, "setrecursionlimit", lambda original: lambda n: original(min(n, DEEPEST))),
     *((module, name, lambda _: lambda *args, **kwargs: None) for module, name in _DEBUGGERS),
+    (builtins, "input", lambda _: _nobody_types),
     *((module, name, _ENDS[name]) for module in _MODULES for name in _ENDS if hasattr(module, name)),
 ]
 
@@ -165,7 +172,7 @@ def _answer(call: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> An
 @functools.cache
 def load_what_pytorch_loads_late() -> None:
     """Half a second, once: the search has short limits, which an import would go beyond."""
-    with contextlib.suppress(ImportError):
+    with contextlib.suppress(ImportError), warnings.catch_warnings():
         importlib.import_module("torch.fx.experimental.symbolic_shapes")  # nn.MultiheadAttention looks at masks with it
 
 
