@@ -833,6 +833,7 @@ DANGEROUS = {
     "eval": "eval('n')",
     "a path": "Path('x').unlink()",
     "an attribute by its name": "getattr(torch, 'sa' + 've')",
+    "what finds such attributes": "[getattr(F, 'relu'), getattr][1](torch, 'sa' + 've')",
     "a way round": "().__class__.__subclasses__()",
     "input": "input()",
     "a setting": "torch.set_default_dtype(torch.float64)",
@@ -851,6 +852,7 @@ def test_code_that_may_do_harm_is_not_tried_in_variants(notebook, call):
     vars(notebook.module).update(os=os, o=os, itertools=itertools, Path=Path, handle=sys.stderr)
     notebook("def writes():\n    return open('x')\n\n\ndef calls_writes():\n    return writes()")
     assert code_of(notebook("def answer(n):\n    return n + 1")) is not None
+    assert code_of(notebook("def answer(n):\n    return getattr(F, 'relu')(n)")) is not None
     assert code_of(notebook(f"def answer(n):\n    if n > 100:\n        {call}\n    return n + 1")) is None
     assert code_of(notebook("def answer(n):\n    import os\n    return n")) is None
     assert code_of(notebook("def answer(n):\n    from subprocess import run\n    return n")) is None
