@@ -15,7 +15,7 @@ from course_lib.translation.commands.options import Parser, check_writable, numb
 from course_lib.translation.report import CONTROLS
 from course_practice.exercises import registry
 from course_practice.report import Limits, judged, students
-from course_practice.report.confined import STOPPED, has_namespaces
+from course_practice.report.confined import STOPPED, has_namespaces, resource
 from course_practice.report.page import page, table
 
 PROG = "python -m course_practice"
@@ -82,7 +82,8 @@ def report(options: argparse.Namespace) -> None:
         raise ValueError(f"expected an output outside of {folder}, got {output}: name another")
     check_writable(output)
     limits = Limits(options.seconds, int(options.memory * 2**30), options.processes)
-    given = f"{limits.seconds:g} seconds, {options.memory:g} GB for each of at most {limits.processes} processes"
+    memory = f"{options.memory:g} GB" if resource else "any memory"  # on Windows
+    given = f"{limits.seconds:g} seconds, {memory} for each of at most {limits.processes} processes"
 
     def write() -> str:
         found = [future.result() for future in futures if future.done()]
