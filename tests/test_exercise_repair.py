@@ -658,6 +658,27 @@ def test_a_change_that_makes_a_known_mistake_is_not_told_beside_it(notebook):
     assert "Look, besides, at line 6: is `max_len + 1` the right count" in message
 
 
+def test_a_change_after_which_more_is_wrong_leaves_no_known_mistake(notebook):
+    """With `top_p > 1.0` the filter would be idle. It is not: what it cuts is one word too much, not renormalized."""
+    answer = notebook("""
+        from course_lib.sampling import top_k_filter
+
+        def next_word_probs(logits, temperature=1.0, top_k=None, top_p=1.0):
+            logits = logits / temperature
+            if top_k is not None:
+                logits = top_k_filter(logits, top_k)
+            probs = logits.softmax(dim=-1)
+            if top_p < 1.0:
+                order = probs.argsort(descending=True)
+                kept = probs[order].cumsum(dim=-1) <= top_p
+                kept[0] = True
+                probs = torch.zeros_like(probs).scatter(0, order, probs[order] * kept)
+            return probs
+    """)
+    message = check_exercise(registry()["modern.next_word"], answer).message
+    assert "no effect" not in message, message
+
+
 def test_a_number_that_becomes_always_the_same_is_no_repair(notebook):
     """`h * n_kv % n_kv` is 0, and all heads would read the first head of keys, a known mistake."""
     answer = notebook("""

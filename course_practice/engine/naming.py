@@ -55,7 +55,8 @@ def _joined(one: Change, other: Change) -> Change | None:
     if (both := one.with_other(other)) or not one.hunks or (one.answer, one.base) != (other.answer, other.base):
         return both
     base = code_of(one.base)
-    words = _merged(*(re.findall(r"\w+|\s+|.", "\n".join(lines)) for lines in (base, one.lines, other.lines)))
+    codes = ([line.partition("  #")[0] for line in lines] for lines in (base, one.lines, other.lines))  # no comments
+    words = _merged(*(re.findall(r"\w+|\s+|.", "\n".join(lines)) for lines in codes))
     try:
         compile("".join(words), "both", "exec")  # finds more than ast.parse, as a keyword that is given twice
     except SyntaxError:

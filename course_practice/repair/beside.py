@@ -13,7 +13,7 @@ from course_practice.repair.edits import Edit
 from course_practice.repair.safety import names_in
 from course_practice.repair.variants import RIGHT, Variants
 
-FARTHER = 1.04  # times as far from right may an answer be after one of two slips is repaired
+FARTHER, WORSE = 1.04, 1.25  # times as far from right, as wrong, may an answer be after one of two slips is repaired
 Known = tuple[Mistake, list[Outcome]]  # a mistake, and what it answers to each case
 
 
@@ -48,7 +48,7 @@ class Left:
     def _comes_nearer(self, code: CodeType) -> bool:
         """Is the change a step to what is right? Else a step that was right may have been spoiled."""
         (rates, far), (now, still_far) = map(self.variants.how_wrong, (self.written, code))
-        return now < rates or still_far <= FARTHER * far
+        return now < rates or (still_far <= FARTHER * far and now <= WORSE * rates)
 
 
 def puts_in(edit: Edit, mistake: Mistake) -> bool:
