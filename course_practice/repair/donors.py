@@ -82,12 +82,13 @@ class Donors:
         self._collect(tree, seen, reference.answers)
 
     def _collect(self, tree: ast.FunctionDef, seen: Found, answers: list[Any]) -> None:
+        returned = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Return)}
         for node in ast.walk(tree):
             if id(node) not in seen:
                 continue
             form = self._in_the_learners_names(node)
             plain = isinstance(form, ast.Name | ast.Tuple | ast.GeneratorExp | ast.ListComp | None)
-            if not plain and not _is_one_of(seen[id(node)].value, answers):
+            if not plain and id(node) not in returned and not _is_one_of(seen[id(node)].value, answers):
                 self.pieces[ast.unparse(form)] = size(form), seen[id(node)]
             for hole in _operands(node):
                 if id(hole) in seen:
