@@ -155,10 +155,11 @@ def guilty_lines(change: Change, obj: Any) -> dict[int, str]:
     return {first + line - 1: lines[line - 1].strip() for line in sorted(found)}
 
 
-def authors_lines(change: Change) -> str:
-    """How the right answer has it, as a hint; nothing where it is more than three lines."""
+def authors_lines(change: Change, obj: Any) -> str:
+    """How the right answer has it, as a hint; nothing where it is over three lines, or the learner has them."""
     lines = [line.strip() for hunk, _ in _new_lines(change) for line in hunk.old if line not in hunk.new]
-    return f"A right answer has {' and '.join(f'`{line}`' for line in lines)} here." if 0 < len(lines) <= 3 else ""
+    told = 0 < len(lines) <= 3 and not {*lines} <= {line.strip() for line in (source_of(obj) or "").splitlines()}
+    return f"A right answer has {' and '.join(f'`{line}`' for line in lines)} here." if told else ""
 
 
 def _new_lines(change: Change) -> Iterator[tuple[Hunk, set[int]]]:

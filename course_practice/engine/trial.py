@@ -162,7 +162,7 @@ class Trial:
             return result
         lines = dict(sorted(line for single in singles for line in guilty_lines(single.wrong, self.obj).items()))
         quotes = tuple((f"Line {line}", text) for line, text in lines.items())
-        hint = authors_lines(mistake.wrong)
+        hint = authors_lines(mistake.wrong, self.obj)
         return replace(result, lines=tuple(lines), details=quotes, hints=(*result.hints, *([hint] if hint else [])))
 
     def is_like(self, mistake: Mistake, rounds: float = math.inf) -> bool:

@@ -4,6 +4,8 @@ import ast
 import functools
 from collections.abc import Callable, Iterator
 
+import torch
+
 from course_practice.repair.edits import Context, Edit, Place
 from course_practice.repair.observed import Observed
 from course_practice.repair.operators import whole_number
@@ -31,7 +33,11 @@ def _renamed(place: Place, bound: Bindings) -> bool:
 
 def _rooted(place: Place, bound: Bindings) -> bool:
     fixed = isinstance(place.node, ast.Constant | ast.Tuple | ast.Slice) or is_named_constant(place.node)
-    return place.may_be("tensor", "number") and not fixed
+    value, parent = place.observed() and place.observed().value, place.parent
+    in_a_sum = isinstance(getattr(parent, "op", parent), ast.Add | ast.Sub | ast.FloorDiv | ast.Slice | ast.Subscript)
+    counts = type(value) is int and in_a_sum
+    ids = isinstance(value, torch.Tensor) and not value.is_floating_point() and isinstance(parent, ast.Call)
+    return place.may_be("tensor", "number") and not (fixed or counts or ids)
 
 
 def _plain(place: Place, bound: Bindings) -> bool:
@@ -77,6 +83,7 @@ _CONDITIONS: dict[str, Callable[[Place, Bindings], bool]] = {
     "numbers": lambda place, bound: place.may_be("tensor") and not (place.observed() and place.observed().boolean),
     "rooted": _rooted,
     "rooted number": lambda p, b: "math" in p.context.scope and p.axes is None and _rooted(p, b),
+    "no texts": lambda place, bound: not isinstance(getattr(bound["Y"], "value", None), str),
     "sqrt": lambda place, bound: "sqrt" in ast.unparse(bound["F"]),
     "counted": _counted,
     "renamed": _renamed,

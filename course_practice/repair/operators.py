@@ -131,7 +131,8 @@ def constants(place: Place) -> Iterator[Edit]:
         about = (_call_around(place) if part else None) or node
         for other in others:
             if other != value:
-                yield place.edit("constant", 1.0 + 0.02 * abs(other - value), question, _number(other, node), about)
+                cost = 1.0 + 0.02 * abs(other - value) + 0.4 * (other < 0 <= value and not part)
+                yield place.edit("constant", cost, question, _number(other, node), about)
     elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
         yield place.edit("constant", 1.0, "should this be {it}?", located(ast.Constant(not node.value), node))
     elif isinstance(node, ast.Constant) and isinstance(node.value, float):

@@ -99,7 +99,8 @@ PATTERNS = (
     Pattern("operator", 1.0, "X // Y", "-(-X // Y)", "is {it} right where the division leaves a rest?"),
     Pattern("operator", 1.0, "X and Y", "X or Y; X & Y; X | Y", OPERATOR),
     Pattern("operator", 1.0, "X or Y", "X and Y; X & Y; X | Y", OPERATOR),
-    Pattern("comparison", 1.0, _COMPARED, _COMPARED, COMPARISON),
+    Pattern("comparison", 1.0, _COMPARED, _COMPARED, COMPARISON, "no texts"),
+    Pattern("comparison", 1.0, "X == Y; X != Y", "X == Y; X != Y", COMPARISON),
     Pattern("comparison", 1.0, "X in Y", "X not in Y", COMPARISON),
     Pattern("comparison", 1.0, "X not in Y", "X in Y", COMPARISON),
     # roots and powers

@@ -24,7 +24,8 @@ from course_practice.repair.edits import Edit, applied, name_of, statements
 from course_practice.repair.observed import Found, Recording, is_empty, same_numbers
 from course_practice.repair.variants import Variants
 
-_REPLACING = {"missing", "other-piece", "order", "name", "argument"}  # what can put itself in the place of the rest
+# What can put itself in the place of the rest.
+_REPLACING = {"missing", "other-piece", "order", "name", "argument", "operator"}
 _CHANGING = {"masked_fill", "masked_fill_", "where", "min", "max", "minimum", "maximum"}
 _BRANCHES = ast.If | ast.While | ast.IfExp
 

@@ -15,6 +15,7 @@ EXERCISE = Exercise(
         case(11, [6, 16], about="a tie, five apart"),
         case(4, [1, 6, 9], about="a short hypothesis"),
         case(9, [7], about="one reference"),
+        case(10, [5, 16], about="five below, six above"),
         case(5, [9, 5, 4], about="an equal length"),
         case(20, [3, 15, 11], about="longer than all"),
         case(2, [8, 6, 7], about="shorter than all"),
