@@ -173,7 +173,7 @@ MORE_PATTERNS = (
     Pattern("too-much", 2.1, "(X ∘ Y) ∙ Z", "X", NEEDED),
     Pattern("too-much", 2.0, "X and Y; X or Y", "X; Y", NEEDED),
     Pattern("too-much", 2.0, "X[*P]", "X", NEEDED),
-    Pattern("too-much", 2.0, "X < Y; X > Y; X == Y; X != Y", "X", NEEDED),
+    Pattern("too-much", 2.0, "X < Y; X > Y; X == Y; X != Y", "X", NEEDED, "no texts"),
     Pattern("too-much", 2.0, "X if C else Y", "X; Y", CHOICE),
     Pattern("choice", 1.5, "X if C else Y", "Y if C else X", CHOICE),
     Pattern("argument", 2.1, "X(*A, **K, _1=Y, **L)", "X(*A, **K, _1=None, **L)", ARGUMENTS),
