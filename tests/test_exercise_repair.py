@@ -675,8 +675,77 @@ def test_a_change_after_which_more_is_wrong_leaves_no_known_mistake(notebook):
                 probs = torch.zeros_like(probs).scatter(0, order, probs[order] * kept)
             return probs
     """)
-    message = check_exercise(registry()["modern.next_word"], answer).message
+    exercise = registry()["modern.next_word"]
+    ignored = tuple(mistake for mistake in exercise.mistakes if mistake.name == "top-p-ignored")
+    message = check_exercise(dataclasses.replace(exercise, mistakes=ignored), answer).message
     assert "no effect" not in message, message
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "told"),
+    [
+        (  # `"others" >= "itself"` chooses the same branch
+            "self_attention.steer",
+            """
+            def steer(kind, d):
+                zero, eye = torch.zeros(d, d), torch.eye(d)
+                if kind == "mean":
+                    return zero, zero, eye
+                if kind == "itself":
+                    return 1000.0 * d * eye, eye, eye
+                if kind == "others":
+                    return zero, zero, (torch.ones(d, d) - eye) / (d - 1)
+            """,
+            "is the comparison the right one",
+        ),
+        (  # a root of ids has another dtype
+            "prerequisites.pick",
+            """
+            def pick(logits, targets):
+                batch, seq_len = targets.shape
+                picked = torch.zeros_like(targets)
+                for b in range(batch):
+                    for t in range(1, seq_len):
+                        picked[b, t] = logits[b, t, targets[b, t]]
+                return picked
+            """,
+            "a root or a power",
+        ),
+        (  # the whole solution in the place of `best`
+            "bleu.closest_length",
+            """
+            def closest_length(length, reference_lengths):
+                best = 0
+                for candidate in reference_lengths:
+                    if abs(candidate - length) <= abs(best - length):
+                        best = candidate
+                return best
+            """,
+            "what is needed here",
+        ),
+        (  # row -1 is the last one
+            "bleu.bootstrap",
+            """
+            def bootstrap(first, second, n_resamples):
+                rng, n = np.random.default_rng(0), len(first)
+                differences = np.empty(n_resamples)
+                for i in range(n_resamples):
+                    rows = rng.integers(0, n - 1, size=n)
+                    a, b = scores_of_sums(np.stack([first[rows].sum(0), second[rows].sum(0)]))
+                    differences[i] = b - a
+                return differences
+            """,
+            "is `0` the right number",
+        ),
+    ],
+    ids=["texts", "ids", "solution", "last row"],
+)
+def test_what_is_right_by_chance_is_not_told(name, source, told, notebook):
+    from course_lib.bleu.significance import scores_of_sums
+
+    notebook.module.scores_of_sums = scores_of_sums
+    message = check_exercise(registry()[name], notebook(source)).message
+    assert told not in message, message
 
 
 def test_a_number_that_becomes_always_the_same_is_no_repair(notebook):
