@@ -25,7 +25,7 @@ ALONE = ("figures",)
 # How much a room may hold: lines of its text files, and Python files. Growth is decided here, never drifted into.
 BUDGETS = {
     "course_lib": (10_000, 80),
-    "course_practice": (27_303, 239),
+    "course_practice": (27_364, 239),
     "tests/answers": (20_000, 0),
 }
 TEXT = (".py", ".md")
