@@ -748,6 +748,19 @@ def test_what_is_right_by_chance_is_not_told(name, source, told, notebook):
     assert told not in message, message
 
 
+@pytest.mark.parametrize(
+    ("asked", "yes", "no", "is_new"),
+    [
+        ("if norm_first:", "norm(x + f(x))", "x + f(norm(x))", False),
+        ("if not norm_first:", "x + f(norm(x))", "norm(x + f(x))", True),
+    ],
+)
+def test_a_hint_repeats_no_line_that_the_learner_has(asked, yes, no, is_new, notebook):
+    answer = notebook(f"def residual(x, f, norm, norm_first):\n    {asked}\n        return {yes}\n    return {no}")
+    hints = check_exercise(registry()["layer_norm.residual"], answer).hints
+    assert any("A right answer has `if norm_first:`" in hint for hint in hints) == is_new, hints
+
+
 def test_a_number_that_becomes_always_the_same_is_no_repair(notebook):
     """`h * n_kv % n_kv` is 0, and all heads would read the first head of keys, a known mistake."""
     answer = notebook("""
