@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from importlib import import_module
+from itertools import takewhile
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +12,9 @@ import yaml
 
 from course_practice.exercises import registry
 from tools import pitfalls
-from tools.environment import ROOT
+from tools.environment import CHAPTERS, ROOT
+from tools.gates.links import contents
+from tools.gates.reading import anchor, calls
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 page_pitfalls = import_module("page_pitfalls")
@@ -136,3 +139,26 @@ def test_rows_link_to_the_heading_that_measures_them():
     assert link(page, "05_masks", "a-row-with-nothing-to-see") == measured
     assert link(page, "05_masks", None) == " More in [05 · Masks](/chapters/05_masks.ipynb)."
     assert link(Environment(), "05_masks", "a-row-with-nothing-to-see") == "", "nothing links to a planned chapter"
+
+
+def measures(chapter: str, heading: str) -> bool:
+    """Whether code that does not only ask the reader stands in a section, or in those under it."""
+    parts = contents(CHAPTERS / f"{chapter}.ipynb")
+    levels = [int(part.kind[1]) if re.fullmatch(r"h\d", part.kind) else 0 for part in parts]
+    start = next((n for n, part in enumerate(parts) if levels[n] and anchor(part.text) == heading), None)
+    if start is None:
+        return False
+    after = range(start + 1, len(parts))
+    below = takewhile(lambda n: not levels[n] or levels[n] > levels[start], after)
+    code = [parts[n].text for n in below if parts[n].kind == "code"]
+    return any(not calls(text, "quiz", "warm_up", "check", "show_solution") for text in code)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if "section" in row], ids=lambda row: row["id"])
+def test_the_section_of_a_pitfall_measures_something(row):
+    assert measures(row["chapter"], row["section"])
+
+
+@pytest.mark.parametrize("heading", ["summed-over-the-values", "further-reading", "quiz"])
+def test_a_section_that_is_not_there_or_only_asks_measures_nothing(heading):
+    assert not measures("02_attention", heading)

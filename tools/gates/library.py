@@ -1,9 +1,7 @@
-"""The library's own order: imports point down, no circles, small modules, documented definitions."""
+"""The library's own order: imports point down, no circles, documented definitions."""
 
 import ast
 from pathlib import Path
-
-MODULE_LINES = 250  # a reader sees a module whole; ten percent more is forgiven
 
 # The floors of course_lib, lowest first: a module imports from its own floor and from those below. A package stands on
 # one floor as a whole.
@@ -22,13 +20,6 @@ BUILDING = (
 FLOORS = {name: floor for floor, names in enumerate(BUILDING) for name in names}
 # These know arrays and strings only: they import nothing else of course_lib.
 ALONE = ("figures",)
-# How much a room may hold: lines of its text files, and Python files. Growth is decided here, never drifted into.
-BUDGETS = {
-    "course_lib": (10_000, 80),
-    "course_practice": (27_364, 239),
-    "tests/answers": (20_000, 0),
-}
-TEXT = (".py", ".md")
 
 
 def imports(path: Path) -> set[str]:
@@ -103,34 +94,10 @@ def circles(library: Path) -> list[str]:
     return [f"imports go in a circle: {' → '.join(trip)}: move what both need into a third" for trip in rounds.values()]
 
 
-def over_budget(root: Path, budgets: dict[str, tuple[int, int]] = BUDGETS) -> list[str]:
-    """No room holds more lines, or more Python files, than its budget allows."""
-    found = []
-    for room, (most_lines, most_files) in budgets.items():
-        files = [path for path in sorted((root / room).rglob("*")) if path.suffix in TEXT]
-        lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
-        python = sum(path.suffix == ".py" for path in files)
-        for have, most, what in ((lines, most_lines, "lines"), (python, most_files, "Python files")):
-            if have > most:
-                got = f"expected at most {most:,} {what} in {room}, got {have:,}"
-                found.append(f"{got}: shorten, or raise BUDGETS in tools/gates/library.py and say why in the commit")
-    return found
-
-
 def banks(practice: Path) -> set[Path]:
     """The files that hold questions and exercises: data, which may be long and need no docstrings."""
     files = [*(practice / "quizzes").glob("*.py"), *(practice / "exercises").glob("*/*.py")]
     return {path for path in files if path.parent.name != "engine" and path.stem != "__init__"}
-
-
-def small(library: Path) -> list[str]:
-    """A module has about 250 lines. Exercises and questions may be longer."""
-    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in sorted(library.rglob("*.py"))}
-    return [
-        f"{path.relative_to(library.parent)} has {length} lines, a module has about {MODULE_LINES}: split it by subject"
-        for path, length in lengths.items()
-        if length > MODULE_LINES * 1.1 and path not in banks(library)
-    ]
 
 
 def documented(path: Path, examples: bool = True) -> list[str]:
