@@ -7,6 +7,7 @@ WORKS     ?=
 STAGES    ?=
 SINCE     ?=
 FRESH     ?=
+UPGRADE   ?=
 
 VENV  := .venv
 READY := $(VENV)/.ready
@@ -70,8 +71,12 @@ colab: $(READY)  ## run chapters as Colab does: alone in a folder, package insta
 address: $(if $(URL),$(READY))  ## write the public address everywhere: make address URL=https://github.com/you/fork (or none)
 	@$(if $(URL),$(RUN) -m tools.address "$$URL" && touch $(READY),$(PYTHON) -m tools.address)
 
-pins: $(READY)  ## write constraints.txt from what is installed (after a change of requirements.txt)
-	@$(RUN) -m tools.pins && touch $(READY)
+# A pin stays as it is where nothing forces another; `make pins UPGRADE=--upgrade` looks for newer ones.
+pins: $(READY)  ## write constraints.txt anew, for every Python and system (after a change of requirements.txt)
+	@$(RUN) -m pip install --quiet --disable-pip-version-check uv==0.13.9
+	@cat requirements.txt requirements-bench.txt | grep -v '^-' | $(VENV)/bin/uv pip compile - --quiet --universal \
+		--python-version 3.10 --no-annotate --custom-compile-command 'make pins' $(UPGRADE) --output-file constraints.txt
+	@touch $(READY)
 
 clean:  ## remove what was built (the book and caches), not the environment
 	rm -rf _build build course_lib.egg-info .pytest_cache .ruff_cache .hypothesis
