@@ -9,11 +9,11 @@ import nbformat
 import pytest
 from browser import launch
 from bs4 import BeautifulSoup
+from cells import from_text
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from course_lib.figures import attention_view, box, explore, heatmap, new_figure, shapes
-from tools.cells import from_text
 from tools.environment import ROOT
 from tools.form import text_of
 

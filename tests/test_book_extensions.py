@@ -16,6 +16,7 @@ import torch
 import yaml
 from browser import launch
 from bs4 import BeautifulSoup
+from cells import from_text
 from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
@@ -24,7 +25,6 @@ from course_lib.figures import heatmap
 from course_lib.figures.display import css
 from course_practice import check
 from tools import formula_font
-from tools.cells import from_text
 from tools.environment import ROOT, chapters
 from tools.form import text_of
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from cells import from_text, to_text
 from fixtures import doubling
 
 from tools import template
-from tools.cells import from_text, to_text
 from tools.environment import CHAPTERS
 from tools.form import text_of
 from tools.gates import chapter, definitions, drawings, exercises, folds, links, numbers, outputs, road, steady, width

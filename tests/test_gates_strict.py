@@ -6,9 +6,9 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from cells import from_text
 
 from tools import strict
-from tools.cells import from_text
 from tools.environment import ROOT, environment
 from tools.form import text_of
 from tools.notebooks import run

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -10,12 +11,13 @@ import time
 import zipfile
 from pathlib import Path
 
+import cells
 import matplotlib as mpl
 import nbformat
 import pytest
 import yaml
 
-from tools import address, book, bundle, cells, colab, cost, environment, notebooks, stages, sync, template
+from tools import address, book, bundle, colab, cost, environment, notebooks, stages, sync, template
 from tools.cost import measured, with_rows
 from tools.environment import ROOT
 from tools.form import ANSI, normal_form, read, text_of
@@ -52,20 +54,19 @@ def test_text_form_and_back():
         cells.from_text("x = 1")
 
 
-def test_packing_keeps_the_outputs_of_cells_that_did_not_change(tmp_path):
-    path, text = tmp_path / "a.ipynb", tmp_path / "a.txt"
-    first = "%% code one\n1\n\n%% code two\n2\n\n%% code three\n3\n\n%% markdown four\n4\n"
-    text.write_text(first, encoding="utf-8")
-    assert cells.main("pack", str(text), str(path)) == 0
-    nb = read(path)
-    for cell in nb.cells[:3]:
-        cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=f"of {cell.id}\n")]
-    path.write_text(text_of(nb), encoding="utf-8")
-    moved = first.replace("two", "new").replace("%% code three\n3", "%% code three my-tag\n3\n\n%% code one-more\n33")
-    text.write_text(moved.replace("one\n1", "one\n1 + 1"), encoding="utf-8")
-    assert cells.main("pack", str(text), str(path)) == 0
-    kept = {cell.id: [output.text for output in cell.outputs] for cell in read(path).cells if "outputs" in cell}
-    assert kept == {"one": [], "new": [], "three": ["of three\n"], "one-more": []}
+def test_jupytext_keeps_the_ids_and_outputs_of_cells_that_did_not_change(tmp_path):
+    """As CONTRIBUTING.md says: a notebook as text and back, with one cell changed and one more."""
+    path, text = tmp_path / "a.ipynb", tmp_path / "a.py"
+    stored = read(ROOT / "chapters" / "12_bpe.ipynb")
+    path.write_text(text_of(stored), encoding="utf-8")
+    command = [sys.executable, "-m", "jupytext", "--quiet", "--output"]
+    subprocess.run([*command, text, "--to", "py:percent", path], check=True)
+    first, second, *rest = re.split(r"(?m)^(?=# %%)", text.read_text(encoding="utf-8"))
+    text.write_text("".join([first, second, "# %%\n1 + 1\n\n", *rest]), encoding="utf-8")
+    subprocess.run([*command, path, "--update", "--to", "ipynb", text], check=True)
+    new = normal_form(read(path))
+    assert [cell.id for cell in new.cells if cell.id != "1-1"] == [cell.id for cell in stored.cells]
+    assert [cell for cell in new.cells if cell.id != "1-1"] == stored.cells
 
 
 def test_normal_form_gives_readable_ids_and_keeps_given_ones():
