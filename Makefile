@@ -8,16 +8,17 @@ STAGES    ?=
 SINCE     ?=
 FRESH     ?=
 UPGRADE   ?=
+NAME      ?=
 
 VENV  := .venv
 READY := $(VENV)/.ready
 RUN   := PYTHONPATH= $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab live notebooks strict pitfalls sync lint bench bundle pdf epub zip models colab address pins clean
+.PHONY: help book test lab live notebooks strict pitfalls sync lint bench bundle pdf epub zip models colab address pins new-exercise new-chapter clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 book: $(READY)  ## build the book from the stored outputs, and print where it is
 	@$(RUN) -m tools.book
@@ -77,6 +78,12 @@ pins: $(READY)  ## write constraints.txt anew, for every Python and system (afte
 	@cat requirements.txt requirements-bench.txt | grep -v '^-' | $(VENV)/bin/uv pip compile - --quiet --universal \
 		--python-version 3.10 --no-annotate --custom-compile-command 'make pins' $(UPGRADE) --output-file constraints.txt
 	@touch $(READY)
+
+new-exercise: $(READY)  ## lay out an exercise, and list what is open (NAME=masks.prefix)
+	@$(RUN) -m tools.new exercise "$(NAME)"
+
+new-chapter: $(READY)  ## lay out a chapter, and list what is open (NAME=sampling)
+	@$(RUN) -m tools.new chapter "$(NAME)"
 
 clean:  ## remove what was built (the book and caches), not the environment
 	rm -rf _build build course_lib.egg-info .pytest_cache .ruff_cache .hypothesis
