@@ -56,7 +56,9 @@ def greedy_search(
 ) -> list[Hypothesis]:
     """Take the most probable token at every step, for each of `batch` sentences, until EOS or `max_len` tokens.
 
-    Tokens in `suppress` are never written. A sentence that is done leaves the batch.
+    `state` is what `step` takes and gives back (see the head of this module), at first that of the `batch` sentences.
+    Tokens in `suppress` are never written. `device` is where the model is: the first tokens are made there. A sentence
+    that is done leaves the batch.
 
     >>> next_token = torch.tensor([0, 4, 0, 0, 5, 2]).log()         # a fake model: 1 → 4 → 5 → 2 (EOS)
     >>> fake = lambda tokens, state: (torch.nn.functional.one_hot(next_token.exp().long()[tokens], 6).float(), state)
@@ -125,6 +127,10 @@ def beam_search(
     full and no open beam can beat the worst in it: judged at the open beam's present length, or with `exact` at the
     best length it can still reach. One that reaches `max_len` tokens without EOS is given back unfinished, after
     the finished ones. Source: Wu et al. 2016, section 7, for the length normalization (in its simpler form).
+
+    `state` is what `step` takes and gives back (see the head of this module), at first that of the `batch` sentences. A
+    `length_penalty` of 0 compares log-probabilities, 1 their mean per token. Tokens in `suppress` are never written.
+    `device` is where the model is: the first tokens are made there.
     """
     check_whole(max_len=max_len, beam_size=beam_size)
     check_whole(0, batch=batch)
