@@ -177,6 +177,7 @@ def test_a_translation_longer_than_any_is_refused(capsys):
         ("score", ["--folder", ""]),
         ("score", ["a", "b", "--json", ""]),
         ("export", [""]),
+        ("export", ["--folder", ""]),
         ("export", ["run", "--output", ""]),
     ],
 )

@@ -53,6 +53,22 @@ def test_what_is_loaded_back_is_the_same(make, tmp_path, capsys):
         assert torch.equal(again.eval()(SRC, TGT_IN), translator.model.eval()(SRC, TGT_IN))
 
 
+def test_the_folder_is_named_as_for_the_other_commands_or_as_a_word(tmp_path, capsys):
+    run = str(make_run(tmp_path / "run"))
+    written = []
+    for words in (["--folder", run], [run]):
+        assert export.main(words) == 0
+        written.append(capsys.readouterr().out)
+    assert written[0] == written[1]
+    assert f"{tmp_path / 'run' / 'exported' / 'config.json'}  " in written[0]
+    for words, got in (([], "none"), ([run, "--folder", run], "two")):
+        with pytest.raises(SystemExit, match="2"):
+            export.main(words)
+        error = capsys.readouterr().err
+        assert f"expected the folder of a training, got {got}: name it with --folder" in error
+        assert error.count("\n") == 1
+
+
 def test_a_tied_matrix_stands_once_and_untied_ones_apart(tmp_path):
     (tmp_path / "tied").write_bytes(packed(pre_norm()))
     assert "src_embedding.tokens.weight" in load_file(tmp_path / "tied")

@@ -4,12 +4,14 @@ import unicodedata
 from types import SimpleNamespace
 
 import pytest
+import sacrebleu
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from course_lib.bleu import corpus_bleu
 from course_lib.corpus import Corpus, Sentence
-from course_lib.translation.report import evaluate, load_corpus, one_line, samples, table
+from course_lib.translation.report import bleu_note, evaluate, load_corpus, one_line, samples, table
 
 A = Sentence(("가", "나"), ("a", "b", "c", "d"), alignment=((0, 0), (1, 1)))
 B = Sentence(("다",), ("e", "f", "g", "h"))
@@ -40,8 +42,77 @@ def test_every_split_by_its_name():
     assert found["bleu_signature"].startswith("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:course_lib-")
     assert evaluate(Fixed(), Corpus("c", "ko", "en", splits), splits=["val"])["exact_match"] == {"val": 1.0}
     lines = table(found).split("\n")
-    assert [len(line) for line in lines] == [47, 47, 36]
-    assert lines[1].split() == ["test", "0.500", "72.3", "0.500"]
+    assert [len(line) for line in lines[:3]] == [55, 55, 44]
+    assert lines[1].split() == ["test", "0.500", "72.3", "74.0", "0.500"]  # chrF: the mean of 7/8, 5/6, 3/4, 1/2
+    assert lines[3] == f"BLEU: {found['bleu_signature']}"
+
+
+class Parrot:
+    """A translator that repeats."""
+
+    vocabulary = SimpleNamespace(encode=str.split)
+
+    def translate(self, texts, beam_size, length_penalty, done):
+        return list(texts)
+
+
+WRITTEN = {
+    "Chinese": ["昨天他写了新闻。", "他读书。", "我有3.5公里路要走,她说。"],
+    "Japanese": ["彼は昨日、本を読んだ。", "猫が好きです。"],
+    "Thai": ["ฉันชอบแมว", "เขาอ่านหนังสือ เมื่อวาน"],
+    "captions": ["two dogs", "a man", "snow", "a red bike"],
+}
+ENGLISH = ["The cat sat on the mat.", "It's 3.5 km, she said.", "Two dogs run home.", "No."]
+
+
+@pytest.mark.parametrize("tokenize", ["13a", "none", "char"])
+@pytest.mark.parametrize("texts", [*WRITTEN.values(), ENGLISH, ["완전히 다른 문장이다.", "책이 책상 위에 있다"]])
+def test_bleu_and_chrf_of_the_report_are_sacrebleus(texts, tokenize):
+    pairs = [
+        Sentence(tuple(a.split(" ")), tuple(b.split(" "))) for a, b in zip([*texts[1:], "No."], texts, strict=True)
+    ]
+    found = evaluate(Parrot(), Corpus("c", "en", "en", {"test": pairs}), tokenize=tokenize)
+    hypotheses, references = [pair.src_text for pair in pairs], [[pair.tgt_text for pair in pairs]]
+    assert found["bleu"]["test"] == round(sacrebleu.corpus_bleu(hypotheses, references, tokenize=tokenize).score, 2)
+    chrf = sacrebleu.CHRF()
+    assert found["chrf"]["test"] == round(chrf.corpus_score(hypotheses, references).score, 2)
+    assert found["chrf_signature"].rsplit("|", 1)[0] == str(chrf.get_signature()).rsplit("|", 1)[0]
+    assert f"|tok:{tokenize}|" in found["bleu_signature"]
+
+
+@pytest.mark.parametrize("texts", WRITTEN.values(), ids=WRITTEN)
+def test_a_perfect_translator_whose_bleu_is_0_is_told_why(texts):
+    pairs = [Sentence((text,), (text,)) for text in texts]
+    corpus = Corpus("c", "zh", "zh", {"test": pairs, "news": pairs[:1]})
+    found = evaluate(Parrot(), corpus)
+    assert found["exact_match"]["test"] == 1
+    assert found["chrf"]["test"] == 100
+    copied = sacrebleu.corpus_bleu(texts, [texts], tokenize="13a").score
+    if copied == 0:
+        assert found["notes"]["test"].startswith("no reference has 4 tokens (13a), so BLEU is 0 even for a copy: try")
+    else:  # some references have runs of four
+        assert "of 3 references have fewer than 4 tokens (13a), so the runs of 4 that" in found["notes"]["test"]
+    assert f"news: {found['notes']['news']}" in table(found).splitlines()
+    by_characters = evaluate(Parrot(), corpus, tokenize="char")
+    assert by_characters["bleu"]["test"] == 100
+    assert "notes" not in by_characters
+
+
+def test_a_note_on_bleu_says_what_is_so():
+    assert bleu_note(corpus_bleu(ENGLISH, ENGLISH), ENGLISH) == ""
+    assert bleu_note(corpus_bleu(["No."] * 4, ENGLISH), ENGLISH) == (
+        "no translation has 4 tokens (13a), so BLEU is 0 whatever is right: go by chrF"
+    )
+    half = [*ENGLISH[:2], "No.", "Yes."]
+    assert bleu_note(corpus_bleu(half, half), half) == ""
+    few = ["No.", "Yes.", ENGLISH[0]]
+    assert bleu_note(corpus_bleu(few, few), few).startswith("2 of 3 references have fewer than 4 tokens (13a)")
+    added = corpus_bleu(["a b"], ["a b"], smoothing="add-k")
+    assert added.score == 100
+    assert bleu_note(added, ["a b"], smoothing="add-k").startswith("no reference has 4 tokens (13a), so BLEU finds no")
+    assert bleu_note(corpus_bleu(["a"], ["a"], "char"), ["a"], "char").endswith("even for a copy: go by chrF")
+    several = [["No.", ENGLISH[0]]]
+    assert bleu_note(corpus_bleu([ENGLISH[0]], several), several) == ""
 
 
 def test_corpora_by_name_and_by_file(tmp_path):

@@ -157,6 +157,7 @@ def test_another_file_in_the_models_place_is_refused(content, tmp_path):
 def test_options_are_what_training_wrote(name, value, tmp_path):
     (tmp_path / "options.json").write_text(json.dumps({name: value}))
     fits = {"data": ["5"], "data_checksum": [], "reverse": [True], "seed": [5, 10**9], "beam": [5]}
+    fits["tokenize"] = []
     if any(value is right for right in fits.get(name, [5])):
         assert recorded_options(tmp_path) == {name: value}
     else:

@@ -190,12 +190,46 @@ def test_a_translator_is_scored_as_its_training_left_it(run, monkeypatch, capsys
     assert figures["exact_match"] == {"test": 0.0}
     assert figures["options"] == {
         **{"data": str(run.parent / "pairs.tsv"), "reverse": True, "seed": 3, "beam": 1, "length_penalty": 0.5},
-        **{"folder": str(run), "average": None},
+        **{"tokenize": "13a", "folder": str(run), "average": None},
     }
     assert fields(figures["bleu_signature"])["tok"] == "13a"
     more = score(capsys, "--folder", str(run), "--split", "val", "--split", "test", "--beam", "2").out
     assert [line.split()[0] for line in more.splitlines()] == ["split", "val", "test", "BLEU:"]
     assert parrot.asked == [(1, 0.5), (2, 0.5), (2, 0.5)]
+
+
+def test_tokens_are_found_as_in_the_training_unless_told_otherwise(run, monkeypatch, capsys):
+    monkeypatch.setattr("course_lib.translation.commands.score.open_translator", lambda folder, average: Parrot())
+    recorded = json.loads((run / "options.json").read_text())
+    (run / "options.json").write_text(json.dumps(recorded | {"tokenize": "char"}))
+    for options, rule in (([], "char"), (["--tokenize", "none"], "none"), (["--tokenize", "13a"], "13a")):
+        figures = json.loads(score(capsys, "--folder", str(run), *options, "--json", "-").out)
+        assert fields(figures["bleu_signature"])["tok"] == figures["options"]["tokenize"] == rule
+        assert f"|tok:{rule}|" in score(capsys, "--folder", str(run), *options).out
+    (run / "options.json").write_text(json.dumps(recorded | {"tokenize": "zh"}))
+    assert "expected for 'tokenize' in" in score(capsys, "--folder", str(run), code=1).err
+
+
+@pytest.mark.parametrize(
+    "texts", [["ein Hund", "zwei Katzen"], ["昨天他写了新闻。", "他读书。"], ["猫", "เขาอ่านหนังสือ"]]
+)
+def test_a_copy_that_scores_0_is_told_why(texts, tmp_path, capsys):
+    path = tmp_path / "text"
+    path.write_text("\n".join(texts) + "\n", encoding="utf-8")
+    note = "no reference has 4 tokens (13a), so BLEU is 0 even for a copy: try --tokenize char, or go by chrF"
+    told = score(capsys, str(path), str(path), "--sentences").out.splitlines()
+    assert [line.split("\t")[1] for line in told[1:3]] == ["100.00", "100.00"]
+    assert told[4].startswith("BLEU = 0.00")
+    assert told[-1] == f"Note: {note}"
+    assert json.loads(score(capsys, str(path), str(path), "--json", "-").out)["note"] == note
+    figures = json.loads(score(capsys, str(path), str(path), "--tokenize", "char", "--json", "-").out)
+    assert figures["bleu"]["score"] == pytest.approx(100)
+    assert "note" not in figures
+
+
+def test_no_note_where_there_is_enough_to_count(files, capsys):
+    assert "Note:" not in score(capsys, *files).out
+    assert "note" not in json.loads(score(capsys, *files, "--json", "-").out)
 
 
 def test_figures_are_written_a_second_time(run, monkeypatch, capsys):

@@ -18,7 +18,7 @@ from course_lib.training.trainer import Trainer
 from course_lib.transformer import Transformer
 from course_lib.translation import Translator
 from course_lib.translation.commands import score
-from course_lib.translation.commands.train import main, parser
+from course_lib.translation.commands.train import far_from_done, main, parser, tell
 from course_lib.translation.recipes import BYTES, config_of, fill_in, too_large
 from course_lib.translation.run_folder import KEPT, recorded_options
 
@@ -78,10 +78,12 @@ def test_it_learns_to_count_and_is_scored_again(pairs, model, tmp_path, capsys):
     assert figures["exact_match"]["test"] >= 0.9
     assert figures["updates"] == 250
     assert figures["tokens_per_second"] > 0
-    assert "exact match" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "exact match" in told
+    assert "train longer" not in told  # it has learned
     assert score.main([*folder, "--threads", "1", "--json", "-"]) == 0
     again = json.loads(capsys.readouterr().out)
-    for name in ("exact_match", "bleu", "alignment", "bleu_signature"):
+    for name in ("exact_match", "bleu", "chrf", "alignment", "bleu_signature", "chrf_signature"):
         assert again[name] == figures[name]
     assert "|tok:13a|" in figures["bleu_signature"]
 
@@ -94,6 +96,115 @@ def test_folder_keeps_all_and_the_run_goes_on(pairs, tmp_path):
     assert again["exact_match"] == whole["exact_match"]
     assert {path.name for path in folder.iterdir()} == set(KEPT)
     assert isinstance(Translator.load(folder).translate(["eins zwei"], beam_size=2)[0], str)
+
+
+def test_the_tokens_of_bleu_are_recorded_and_free_to_change(pairs, tmp_path, capsys):
+    folder = tmp_path / "run"
+    options = ["--beam", "1", "--folder", str(folder)]
+    assert "|tok:char|" in run(pairs, "--steps", "1", "--tokenize", "char", *options)["bleu_signature"]
+    assert recorded_options(folder)["tokenize"] == "char"
+    assert score.main(["--folder", str(folder), "--threads", "1"]) == 0
+    assert capsys.readouterr().out.count("|tok:char|") == 2  # of train, and of score
+    assert "|tok:13a|" in run(pairs, "--steps", "2", *options)["bleu_signature"]
+    assert recorded_options(folder)["tokenize"] == "13a"
+    (folder / "options.json").write_text(
+        json.dumps({name: value for name, value in recorded_options(folder).items() if name != "tokenize"})
+    )  # as trainings of before left it
+    assert "|tok:none|" in run(pairs, "--steps", "3", "--tokenize", "none", *options)["bleu_signature"]
+
+
+def curve(*losses, last=0):
+    """A curve with a point every 200 updates, and one more after `last` updates."""
+    steps = [200 * (i + 1) for i in range(len(losses))]
+    return [
+        {"step": step, "val_loss": loss} for step, loss in zip([*steps[:-1], last or steps[-1]], losses, strict=True)
+    ]
+
+
+NOTHING_RIGHT = "No translation equals its reference yet: "
+
+
+@pytest.mark.parametrize(
+    ("exact", "points", "line"),
+    [
+        ({"test": 0.0, "depth": 0.0}, curve(1.95, 1.75, last=214), NOTHING_RIGHT),  # a slow machine's minute
+        ({"test": 0.0}, [{"step": 9}], NOTHING_RIGHT),  # without val
+        ({"test": 0.0}, curve(5.0, 5.0, 5.0), NOTHING_RIGHT),
+        ({"test": 0.0}, curve(3.0, 2.0, 1.5, 2.0), ""),  # it learns its corpus by heart: less time, not more
+        (
+            {"test": 0.3, "depth": 0.0},
+            curve(2.0, 0.9, 0.6),
+            "The validation loss is still falling fast (from 0.90 to 0.60",
+        ),
+        ({"test": 0.3}, curve(2.0, 0.8, 0.6), "The validation loss is still falling fast (from 0.80 to 0.60"),
+        ({}, curve(2.0, 1.0, 0.5, 0.4, last=700), "The validation loss is still falling fast (from 0.67 to 0.40"),
+        ({"test": 0.97}, curve(1.5, 0.46, 0.28, 0.19, 0.15, 0.14, 0.13), ""),
+        ({"test": 0.04}, curve(2.8, 2.2, 1.97, 1.84, 1.82, last=900), ""),
+        ({"test": 0.9}, curve(0.4, 0.1, last=250), ""),  # nothing is known of two thirds
+        ({}, [], ""),  # no val, and nothing translated
+    ],
+)
+def test_a_translator_that_is_far_from_done_is_told_how_to_go_on(exact, points, line):
+    figures = {"exact_match": exact, "curve": points}
+    told = {}
+    for words in ("--steps 214 --folder run", "--seconds 60 --folder run", "--seconds 0.5"):
+        options = parser().parse_args(words.split())
+        told[words] = far_from_done(figures, options)
+        assert told[words].startswith(line)
+        assert bool(told[words]) == bool(line)
+    if line:
+        goes_on = "to train longer, give the same command --steps 642; it goes on from here."
+        assert [text.split(": ")[1] for text in told.values()] == [
+            goes_on,
+            goes_on.replace("--steps 642", "--seconds 180"),
+            "train longer, --seconds 1.5, and with --folder, where the same command can go on.",
+        ]
+
+
+def test_it_goes_on_as_the_line_says(pairs, tmp_path, capsys):
+    folder = ["--folder", str(tmp_path / "run")]
+    run(pairs, "--steps", "1", "--beam", "1", *folder)
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith(NOTHING_RIGHT)]
+    assert "--steps 3; it goes on" in line
+    assert run(pairs, "--steps", "3", "--beam", "1", *folder)["updates"] == 3
+
+
+def test_progress_is_written_into_a_file_while_it_trains(pairs, tmp_path, monkeypatch):
+    log, seen, update = tmp_path / "log", [], Trainer._update
+
+    def watched(self, batch):
+        seen.append(log.read_text(encoding="utf-8"))
+        update(self, batch)
+
+    monkeypatch.setattr(Trainer, "_update", watched)
+    with open(log, "w", encoding="utf-8") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        run(pairs, "--steps", "4", "--beam", "1")
+    assert "update" not in seen[0]
+    for done in (1, 2, 3):
+        assert seen[done].splitlines()[-1].startswith(f"{25 * done:3}% update {done}, loss ")
+    assert "100% update 4, loss" in log.read_text(encoding="utf-8")
+    assert "\r" not in log.read_text(encoding="utf-8")
+
+
+class Screen(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("terminals", [("stdout", "stderr"), ("stdout",), ("stderr",)], ids=" and ".join)
+def test_a_bar_on_the_screen_or_lines_elsewhere(terminals, pairs, monkeypatch):
+    streams = {name: Screen() if name in terminals else io.StringIO() for name in ("stdout", "stderr")}
+    for name, stream in streams.items():
+        monkeypatch.setattr(sys, name, stream)
+    run(pairs, "--steps", "3", "--beam", "1")
+    assert ("100% update 3" in streams["stdout"].getvalue()) == (len(terminals) == 1)
+    assert ("|" in streams["stderr"].getvalue()) == ("stderr" in terminals)
+
+
+def test_progress_that_cannot_be_written_stops_no_training(monkeypatch):
+    monkeypatch.setattr("builtins.print", mock.Mock(side_effect=OSError(28, "No space left on device")))
+    tell("50% update 3")
 
 
 def test_other_direction(pairs):

@@ -75,6 +75,21 @@ def test_it_learns_and_draws_a_curve():
     assert (state.step, 4 * state.epoch + state.index) == (300, 300)
 
 
+def test_news_are_told_after_the_first_update_now_and_then_and_at_the_end(tmp_path):
+    told = []
+    trainer = make_trainer(tmp_path, steps=40, evaluate_every=20)
+    trainer.run(told.append)
+    shares = [line.split("%")[0].strip() for line in told]
+    assert (len(told), shares[0], shares[-2:]) == (21, "2", ["98", "100"])
+    assert [line.split(",")[0].split()[-1] for line in (told[0], told[-1])] == ["1", "40"]
+    assert "validation" in told[-1]
+    make_trainer(tmp_path, steps=40, evaluate_every=20).run(told.append)  # trains nothing
+    assert len(told) == 21
+    once = []
+    make_trainer(steps=1).run(once.append)
+    assert [line[:14] for line in once] == ["100% update 1,"]
+
+
 def test_same_seed_same_weights():
     first, second, other = make_trainer(), make_trainer(), make_trainer(seed=1)
     for trainer in (first, second, other):

@@ -5,6 +5,7 @@ Source: Popović 2015, "chrF: character n-gram F-score for automatic MT evaluati
 
 from collections.abc import Sequence
 
+import course_lib
 from course_lib.bleu import References, check_pairs, ngrams
 from course_lib.sizes import check_between
 
@@ -90,6 +91,16 @@ def corpus_chrf(
         best = max(counts, key=lambda one: chrf_score(one, beta))
         total = [tuple(map(sum, zip(*pair, strict=True))) for pair in zip(total, best, strict=True)]
     return chrf_score(total, beta)
+
+
+def chrf_signature(n_references: int = 1, lowercase: bool = False, word_order: int = 0) -> str:
+    """How a chrF score was counted, in sacrebleu's form; `lowercase` says that the texts were lowered before.
+
+    >>> chrf_signature(2)[:40]
+    'nrefs:2|case:mixed|eff:yes|nc:6|nw:0|spa'
+    """
+    case, version = "lc" if lowercase else "mixed", f"course_lib-{course_lib.__version__}"
+    return f"nrefs:{n_references}|case:{case}|eff:yes|nc:6|nw:{word_order}|space:no|version:{version}"
 
 
 def sentence_chrf(hypothesis: str, references: str | Sequence[str], **settings) -> float:

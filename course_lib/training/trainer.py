@@ -18,6 +18,7 @@ from course_lib.training.interrupts import Interrupts
 from course_lib.training.optimizers import Optimizers
 
 BAR = "{desc}{percentage:3.0f}% |{bar}| {elapsed}, {remaining} left"
+TOLD = 0.05  # of the training lie between two lines of news
 
 
 class NotFinite(RuntimeError):
@@ -73,13 +74,14 @@ class Trainer:
             for weight in model.state_dict().values():
                 distributed.broadcast(weight, src=0)
 
-    def run(self) -> TrainingState:
+    def run(self, tell: Callable[[str], object] | None = None) -> TrainingState:
         """Train until updates or time are used up. Ctrl-C and errors, too, leave a checkpoint behind.
 
-        Ctrl-C lets the update under way end; a second one does not.
+        Ctrl-C lets the update under way end; a second one does not. `tell` gets a line of news after the first update,
+        after every twentieth part of the training, and at its end: for outputs that show no bar.
         """
         self.resume()
-        self.stopped = 0
+        self.stopped, told, begun = 0, -TOLD, self.state.step
         bar = tqdm(total=100, disable=self.quiet or None, bar_format=BAR)
         try:
             with self.interrupts:
@@ -90,11 +92,16 @@ class Trainer:
                     if self.state.step % self.settings.evaluate_every == 0:
                         self._evaluate()
                     self.whole = True
+                    if tell and told + TOLD <= self.progress < 1:
+                        told = self.progress
+                        tell(f"{told:4.0%} {self._news().rstrip()}")
                     if self.state.step % self.settings.checkpoint_every == 0:
                         self._save()
                 if not self.stopped and (not self.state.curve or self.state.curve[-1]["step"] < self.state.step):
                     self._evaluate()
                 bar.set_description_str(self._news())
+                if tell and self.state.step > begun:
+                    tell(f"{self.progress:4.0%} {self._news().rstrip()}")
         finally:
             bar.close()
             if self.whole and self.state.step:

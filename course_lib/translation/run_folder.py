@@ -14,6 +14,7 @@ import torch
 from filelock import FileLock, Timeout
 
 from course_lib.beam_search import LARGEST_PENALTY
+from course_lib.bleu.tokenizers import TOKENIZERS
 from course_lib.bpe.subwords import read_json, write_json
 from course_lib.files import sha256, written_whole
 from course_lib.training.checkpoint import CheckpointFolder, average_weights, load_checkpoint
@@ -23,7 +24,10 @@ from course_lib.translation.commands.options import MOST_BEAMS, check_writable
 BUILT_IN = ("course", "multi30k")  # corpora with names, also where a file has that name
 KEPT = ("model.pt", "vocabulary.json", "options.json", "checkpoints", "curve.json", "curve.svg", ".lock")
 # These may change from one call to the next; whoever changes another option trains another model.
-FREE = ("steps", "seconds", "threads", "folder", "json", "beam", "length_penalty", "skip_evaluation", "data_checksum")
+FREE = (
+    *("steps", "seconds", "threads", "folder", "json", "data_checksum"),
+    *("beam", "length_penalty", "tokenize", "skip_evaluation"),
+)
 # What the commands read of the options, and whether it may stand there.
 READ: dict[str, Callable[[Any], bool]] = {
     "data": lambda value: isinstance(value, str),
@@ -32,6 +36,7 @@ READ: dict[str, Callable[[Any], bool]] = {
     "seed": lambda value: type(value) is int,
     "beam": lambda value: type(value) is int and 1 <= value <= MOST_BEAMS,
     "length_penalty": lambda value: type(value) in (int, float) and abs(value) <= LARGEST_PENALTY,
+    "tokenize": lambda value: isinstance(value, str) and value in TOKENIZERS,
 }
 
 

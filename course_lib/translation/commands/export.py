@@ -22,10 +22,10 @@ config.json, the sizes that TransformerConfig takes; vocabulary.json, the subwor
 weights.js, the translator for the book's pages, with a byte a weight.
 
 examples
-  python -m course_lib export runs/course
-  python -m course_lib export runs/course --output _build/html/_static/translator
-  python -m course_lib export runs/multi30k --average 3
-  python -m course_lib export runs/multi30k --output shared/multi30k
+  python -m course_lib export --folder runs/course
+  python -m course_lib export --folder runs/course --output _build/html/_static/translator
+  python -m course_lib export --folder runs/multi30k --average 3
+  python -m course_lib export --folder runs/multi30k --output shared/multi30k
 
 what to expect
   A line for each file. The pages read a Transformer with subwords of characters, as `train`
@@ -39,7 +39,8 @@ def parser() -> cli.Parser:
     """The options, with what they are for."""
     p = cli.Parser("python -m course_lib export", DESCRIPTION)
     group = p.add_argument_group("model")
-    group.add_argument("folder", type=cli.path, metavar="FOLDER", help="the folder of the training")
+    group.add_argument("word", nargs="?", type=cli.path, metavar="FOLDER", help="the same as --folder FOLDER")
+    group.add_argument("--folder", type=cli.path, help="the folder of the training")
     group.add_argument("--average", type=cli.whole(1), default=0, metavar="N", help="mean of the last N checkpoints")
     p.add_argument_group("output").add_argument("--output", type=cli.path, help="instead of FOLDER/exported")
     return p
@@ -49,6 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the files; 0 when all went well."""
     p = parser()
     options = p.parse_args(arguments)
+    if bool(options.word) == bool(options.folder):
+        p.error(f"expected the folder of a training, got {'two' if options.folder else 'none'}: name it with --folder")
+    options.folder = options.folder or options.word
     return cli.run_command(p.prog, lambda: run(options))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from course_lib.beam_search import LARGEST_PENALTY
+from course_lib.bleu.tokenizers import TOKENIZERS
 
 DATA = "course, multi30k, or a file with one `source TAB target` a line"
 LARGEST_SEED = 2**32 - 1  # NumPy takes no larger one
@@ -110,6 +111,12 @@ def add_search(group: argparse._ActionsContainer, beam_help: str, penalty: float
     group.add_argument("--beam", type=whole(1, MOST_BEAMS), help=beam_help)
     penalties = number(least=-LARGEST_PENALTY, most=LARGEST_PENALTY)
     group.add_argument("--length-penalty", type=penalties, default=penalty, help="larger: longer translations win")
+
+
+def add_tokenize(group: argparse._ActionsContainer, usual: str, default: str | None = None) -> None:
+    """The option --tokenize, with the tokenizers that `corpus_bleu` has."""
+    words = f"how BLEU finds words; char: where no spaces part them (default: {usual})"
+    group.add_argument("--tokenize", choices=TOKENIZERS, default=default, help=words)
 
 
 def check_writable(folder: Path) -> None:

@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import course_lib
 from course_lib.bleu import SMOOTHING, corpus_bleu, sentence_bleu
-from course_lib.bleu.chrf import corpus_chrf, sentence_chrf
-from course_lib.bleu.tokenizers import TOKENIZERS
+from course_lib.bleu.chrf import chrf_signature, corpus_chrf, sentence_chrf
 from course_lib.bpe.subwords import write_json
 from course_lib.corpus import lines_of
 from course_lib.fast.memory import keep_freed_memory
 from course_lib.reproducible import make_reproducible
 from course_lib.translation.commands import options as cli
 from course_lib.translation.commands.options import number, whole
-from course_lib.translation.report import evaluate, load_corpus, table
+from course_lib.translation.report import bleu_note, evaluate, load_corpus, table
 from course_lib.translation.run_folder import check_data, files_of, open_translator, recorded_options
 
 DESCRIPTION = """\
@@ -30,17 +28,21 @@ With --folder: the report that `train` prints, for any split, beam or average.
 examples
   python -m course_lib score captions.en reference.en
   python -m course_lib score captions.en first.en second.en --lowercase --sentences
+  python -m course_lib score captions.zh reference.zh --tokenize char
   python -m course_lib translate --folder runs/multi30k a.de | python -m course_lib score - a.en
   python -m course_lib score --folder runs/course
   python -m course_lib score --folder runs/multi30k --split val --beam 10 --average 3 --json -
 
 what to expect
-  100 is a copy of the reference; another good translation scores less, so the number is of
-  use beside that of another system on the same text. Compare scores of one signature only.
-  Give the text as people read it, not tokenized.
+  A copy of the reference scores 100; another good translation scores less, so the number is
+  of use beside that of another system on the same text. Compare scores of one signature only.
+  Give the text as people read it, not tokenized. BLEU counts runs of four tokens: where no
+  reference has so many, even a copy scores 0. That is so for short texts, and for Chinese,
+  Japanese, or Thai, which put no spaces between words; --tokenize char takes characters.
+  With --sentences each line is scored by the runs that it is long enough for.
 """
 COUNTING = ("tokenize", "lowercase", "smoothing", "smooth_value")  # as in `corpus_bleu`
-WITH_FILES = (*COUNTING, "chrf_words", "sentences")
+WITH_FILES = (*COUNTING[1:], "chrf_words", "sentences")  # --tokenize is for both uses
 WITH_FOLDER = ("data", "split", "reverse", "seed", "beam", "length_penalty", "average")
 
 
@@ -49,7 +51,6 @@ def parser() -> cli.Parser:
     p = cli.Parser("python -m course_lib score", DESCRIPTION)
     group = p.add_argument_group("files")
     group.add_argument("texts", nargs="*", metavar="FILE", help="HYPOTHESES REFERENCE …; one - is the standard input")
-    group.add_argument("--tokenize", choices=TOKENIZERS, help="how BLEU finds words (default: 13a)")
     group.add_argument("--lowercase", action="store_true", default=None, help="make no difference of A and a")
     group.add_argument("--smoothing", choices=SMOOTHING, help="of precisions that are 0 (default: exp)")
     group.add_argument("--smooth-value", type=number(least=0), help="of floor (default: 0.1) or add-k (default: 1)")
@@ -66,6 +67,8 @@ def parser() -> cli.Parser:
     group.add_argument("--average", type=whole(1), metavar="N", help="weights: the mean of the last N checkpoints")
     cli.add_threads(group)
 
+    group = p.add_argument_group("files or model")
+    cli.add_tokenize(group, "13a, or as in the training")
     group = p.add_argument_group("output")
     group.add_argument("--json", type=cli.path, help="write the figures to this file; - prints them, and nothing else")
     return p
@@ -125,11 +128,13 @@ def score_files(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         hypotheses, references = [text.lower() for text in hypotheses], [[*map(str.lower, row)] for row in references]
     counted = {"score": bleu.score, "precisions": bleu.precisions, "brevity_penalty": bleu.brevity_penalty}
     counted |= {"hyp_len": bleu.statistics.hyp_len, "ref_len": bleu.statistics.ref_len, "signature": bleu.signature}
-    case, version = "lc" if options.lowercase else "mixed", f"course_lib-{course_lib.__version__}"
-    how = f"nrefs:{len(texts) - 1}|case:{case}|eff:yes|nc:6|nw:{words}|space:no|version:{version}"  # as sacrebleu's
+    how = chrf_signature(len(texts) - 1, bool(options.lowercase), words)
     chrf = {"score": corpus_chrf(hypotheses, references, word_order=words), "signature": how}
     figures: dict[str, Any] = {"lines": len(hypotheses), "bleu": counted, "chrf": chrf}
     text = f"{bleu}\n  {bleu.signature}\nchrF2{'+' * words} = {chrf['score']:.2f}\n  {chrf['signature']}\n"
+    if note := bleu_note(bleu, references, options.tokenize or "13a", options.smoothing or "exp"):
+        figures["note"] = note
+        text += f"Note: {note}\n"
     if options.sentences:
         rows = list(zip(hypotheses, references, strict=True))
         scored = [(sentence_bleu(*row, **counting).score, sentence_chrf(*row, word_order=words)) for row in rows]
@@ -144,18 +149,19 @@ def score_folder(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     make_reproducible(0, options.threads)
     keep_freed_memory()
     translator = open_translator(options.folder, options.average or 0)
-    chosen = {"data": None, "reverse": False, "seed": 0, "beam": cli.BEAM, "length_penalty": 1.0}
+    chosen = {"data": None, "reverse": False, "seed": 0, "beam": cli.BEAM, "length_penalty": 1.0, "tokenize": "13a"}
     for source in (recorded_options(options.folder), vars(options)):
         chosen |= {name: source[name] for name in chosen if source.get(name) is not None}
     if chosen["data"] is None:
         raise ValueError(f"expected options.json in {options.folder}, got none: name the training's sentences, --data")
     check_data(options.folder, vars(options))
     corpus = load_corpus(chosen["data"], chosen["seed"], chosen["reverse"])
-    figures = evaluate(translator, corpus, chosen["beam"], chosen["length_penalty"], options.split, quiet=False)
+    searched = chosen["beam"], chosen["length_penalty"]
+    figures = evaluate(translator, corpus, *searched, options.split, quiet=False, tokenize=chosen["tokenize"])
     if not figures["exact_match"]:
         raise ValueError(f"expected sentences to score in {chosen['data']}, got none: name another file, or a --split")
-    text = f"{table(figures)}\nBLEU: {figures['bleu_signature']}\n"
-    return figures | {"options": chosen | {"folder": str(options.folder), "average": options.average}}, text
+    chosen |= {"folder": str(options.folder), "average": options.average}
+    return figures | {"options": chosen}, table(figures) + "\n"
 
 
 def read_lines(name: str) -> list[str]:

@@ -1,13 +1,16 @@
 """Train a translator from the command line: `python -m course_lib train --help`."""
 
 import argparse
+import math
 import os
 import shlex
+import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import distributed
 
@@ -35,7 +38,8 @@ Train a translator, translate sentences it never saw, and say how good it is.
 Without options: the course's own Korean-English corpus, a small Transformer, 60 seconds
 of training. A table of every held-out split follows, and a few translations to read.
 With --folder all of it is kept: the same command goes on from the last checkpoint there,
-`course_lib translate` translates with it, `course_lib score` scores it again.
+after the end with more --seconds or --steps, too; `course_lib translate` translates with
+it, `course_lib score` scores it again.
 
 examples
   python -m course_lib train --seconds 120 --folder runs/course
@@ -52,10 +56,13 @@ what to expect
   The validation loss beside the bar falls; where it rises again, the model learns its
   corpus by heart: more dropout, or less time. BLEU near 100 on the course's corpus says
   that it works and nothing about real text; try multi30k. A GPU is used where there is one.
+  Where the output is no terminal, a line in place of the bar tells now and then how far it is.
 """
 
 SUBWORDS = {"characters": BPE, "bytes": ByteBPE}
 SHOWN = 3  # translations printed at the end
+STEEP = 1.25  # the loss at two thirds of the updates by that at the end: up to 1.19 in trainings that were long enough
+RISEN = 1.05  # the loss at the end by the smallest one, where the model learns its corpus by heart
 MOST_FEATURES, MOST_LAYERS = 1_000_000, 1000  # what nobody means
 
 
@@ -93,6 +100,7 @@ def parser() -> cli.Parser:
     group.add_argument("--folder", type=cli.path, help="keep translator, checkpoints and learning curve here")
     group.add_argument("--json", type=cli.path, help="write the figures to this file")
     cli.add_search(group, "beam size of the final translations")
+    cli.add_tokenize(group, "13a", default="13a")
     group.add_argument("--skip-evaluation", action="store_true", help="end with the training; `score` judges it later")
     return p
 
@@ -145,6 +153,8 @@ def _train_and_report(options: argparse.Namespace, quiet: bool) -> None:
         save_curve(options.folder, trainer.state.curve)
     options.skip_evaluation |= bool(trainer.stopped)  # who stops wants the end, not minutes of translating
     if not quiet:
+        if not options.skip_evaluation:
+            tell("Translating the sentences that were held out.")
         try:  # all is written before anything is shown: an output that breaks off costs nothing
             figures = report(options, translator, corpus, trainer.state)
             if options.json:
@@ -155,6 +165,8 @@ def _train_and_report(options: argparse.Namespace, quiet: bool) -> None:
                 print(f"  python -m course_lib translate --folder {shlex.quote(str(options.folder))}")
                 print(f"  python -m course_lib score --folder {shlex.quote(str(options.folder))}")
         show(figures, translator, corpus, options)
+        if not trainer.stopped and (line := far_from_done(figures, options)):
+            print(f"\n{line}")
     if trainer.stopped:  # all is kept and shown; the exit code says that the training is not at its end
         raise KeyboardInterrupt(trainer.stopped)
 
@@ -187,14 +199,22 @@ def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, q
         raise ValueError(f"expected checkpoints in {folder}, got none: move model.pt away, or name another folder")
     if not quiet and options.folder and trainer.progress < 1:  # nothing can be refused any more, and it will train
         record_options(options.folder, vars(options))
-    trainer.run()
+    trainer.run(None if quiet else tell)
     return trainer
+
+
+def tell(line: str) -> None:
+    """Print how far the work is, at once, where no bar shows it. Where it cannot be written, the work goes on."""
+    if not (sys.stdout.isatty() and sys.stderr.isatty()):
+        with suppress(OSError):
+            print(line, flush=True)
 
 
 def report(options: argparse.Namespace, translator: Translator, corpus: Corpus, state: TrainingState) -> dict[str, Any]:
     """Figures of every split but train and val (none with --skip-evaluation), with what made them."""
     splits = [] if options.skip_evaluation else None
-    found = evaluate(translator, corpus, options.beam, options.length_penalty, splits, quiet=False)
+    searched = options.beam, options.length_penalty
+    found = evaluate(translator, corpus, *searched, splits, quiet=False, tokenize=options.tokenize)
     return found | {
         "tokens_per_second": round(state.tokens / max(state.seconds, 1e-9)),
         "seconds": round(state.seconds, 1),
@@ -211,8 +231,12 @@ def show(figures: dict[str, Any], translator: Translator, corpus: Corpus, option
     if not options.skip_evaluation:
         print(table(figures))
     print(f"{figures['updates']} updates, {figures['tokens_per_second']:,} target tokens a second")
-    if options.skip_evaluation:
-        return
+    if not options.skip_evaluation:
+        show_samples(translator, corpus, options)
+
+
+def show_samples(translator: Translator, corpus: Corpus, options: argparse.Namespace) -> None:
+    """Print a few translations of sentences that were held out."""
     pairs = [pair for pair in corpus["test"] if not too_long(translator, pair)][:SHOWN]
     if not pairs:
         print("No sentence was held out to test: a file of pairs gives a twentieth of its sources.")
@@ -220,3 +244,33 @@ def show(figures: dict[str, Any], translator: Translator, corpus: Corpus, option
     sources = [pair.src_text for pair in pairs]
     texts = translator.translate(sources, options.beam, length_penalty=options.length_penalty)
     print(f"\n{samples(pairs, texts)}")
+
+
+def far_from_done(figures: dict[str, Any], options: argparse.Namespace) -> str:
+    """A line that says why longer training may help, and how to go on; nothing where the figures do not say so.
+
+    It may help where no translation equals its reference, or where the validation loss fell by a fifth in the last
+    third of the updates; but not where that loss rises again.
+
+    >>> figures = {"exact_match": {"test": 0.0}, "curve": []}
+    >>> far_from_done(figures, parser().parse_args(["--folder", "run", "--steps", "200"]))
+    'No translation equals its reference yet: to train longer, give the same command --steps 600; it goes on from here.'
+    """
+    points = [point for point in figures["curve"] if math.isfinite(point.get("val_loss", math.nan))]
+    steps, losses = [point["step"] for point in points], [point["val_loss"] for point in points]
+    if losses and losses[-1] > RISEN * min(losses):
+        return ""
+    reason, exact = "", figures["exact_match"].values()
+    if exact and not any(exact):
+        reason = "No translation equals its reference yet"
+    elif losses and steps[0] <= 2 / 3 * steps[-1]:
+        before = np.interp(2 / 3 * steps[-1], steps, losses)
+        if before >= STEEP * losses[-1]:
+            fell = f"from {before:.2f} to {losses[-1]:.2f} in the last third of the updates"
+            reason = f"The validation loss is still falling fast ({fell})"
+    if not reason:
+        return ""
+    longer = f"--steps {3 * options.steps}" if options.steps else f"--seconds {3 * options.seconds:g}"
+    if options.folder:
+        return f"{reason}: to train longer, give the same command {longer}; it goes on from here."
+    return f"{reason}: train longer, {longer}, and with --folder, where the same command can go on."
