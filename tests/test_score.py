@@ -194,7 +194,8 @@ def test_a_translator_is_scored_as_its_training_left_it(run, monkeypatch, capsys
     }
     assert fields(figures["bleu_signature"])["tok"] == "13a"
     more = score(capsys, "--folder", str(run), "--split", "val", "--split", "test", "--beam", "2").out
-    assert [line.split()[0] for line in more.splitlines()] == ["split", "val", "test", "BLEU:"]
+    lines = [line for line in more.splitlines() if "references have fewer than 4 tokens (13a)" not in line]
+    assert [line.split()[0] for line in lines] == ["split", "val", "test", "BLEU:"]
     assert parrot.asked == [(1, 0.5), (2, 0.5), (2, 0.5)]
 
 

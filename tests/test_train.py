@@ -137,8 +137,8 @@ NOTHING_RIGHT = "No translation equals its reference yet: "
             "The validation loss is still falling fast (from 0.90 to 0.60",
         ),
         ({"test": 0.3}, curve(2.0, 0.8, 0.6), "The validation loss is still falling fast (from 0.80 to 0.60"),
-        ({}, curve(2.0, 1.0, 0.5, 0.4, last=700), "The validation loss is still falling fast (from 0.67 to 0.40"),
-        ({"test": 0.97}, curve(1.5, 0.46, 0.28, 0.19, 0.15, 0.14, 0.13), ""),
+        ({}, curve(2.0, 1.0, 0.5, 0.4, last=700), "The validation loss is still falling fast (from 0.83 to 0.40"),
+        ({"test": 0.97}, curve(1.52, 0.47, 0.27, 0.19, 0.15, 0.14, 0.13, 0.13, last=1561), ""),
         ({"test": 0.04}, curve(2.8, 2.2, 1.97, 1.84, 1.82, last=900), ""),
         ({"test": 0.9}, curve(0.4, 0.1, last=250), ""),  # nothing is known of two thirds
         ({}, [], ""),  # no val, and nothing translated

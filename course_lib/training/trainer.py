@@ -18,7 +18,7 @@ from course_lib.training.interrupts import Interrupts
 from course_lib.training.optimizers import Optimizers
 
 BAR = "{desc}{percentage:3.0f}% |{bar}| {elapsed}, {remaining} left"
-TOLD = 0.05  # of the training lie between two lines of news
+PARTS = 20  # of a training: after each of them a line of news is told
 
 
 class NotFinite(RuntimeError):
@@ -81,7 +81,7 @@ class Trainer:
         after every twentieth part of the training, and at its end: for outputs that show no bar.
         """
         self.resume()
-        self.stopped, told, begun = 0, -TOLD, self.state.step
+        self.stopped, told, begun = 0, -1, self.state.step
         bar = tqdm(total=100, disable=self.quiet or None, bar_format=BAR)
         try:
             with self.interrupts:
@@ -92,9 +92,9 @@ class Trainer:
                     if self.state.step % self.settings.evaluate_every == 0:
                         self._evaluate()
                     self.whole = True
-                    if tell and told + TOLD <= self.progress < 1:
-                        told = self.progress
-                        tell(f"{told:4.0%} {self._news().rstrip()}")
+                    if tell and told < (part := int(PARTS * self.progress)) < PARTS:
+                        told = part
+                        tell(f"{self.progress:4.0%} {self._news().rstrip()}")
                     if self.state.step % self.settings.checkpoint_every == 0:
                         self._save()
                 if not self.stopped and (not self.state.curve or self.state.curve[-1]["step"] < self.state.step):
