@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import tempfile
+import time
 from pathlib import Path
 
 from tools.environment import environment
@@ -70,6 +71,33 @@ def wheel(tmp_path_factory) -> Path:
 def unchecked(monkeypatch) -> None:
     """No annotation is checked, as in a reader's notebook."""
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
+
+
+@pytest.fixture
+def pass_by(monkeypatch):
+    """A call lets seconds go by on the clock of the time limits, and on no other: no machine is too slow for a test.
+
+    It ends when the limits have been looked at since, so one that is over then has struck.
+    """
+    from course_practice.engine import clock
+
+    now, looks = {"wall": 0.0, "processor": 0.0}, []
+
+    def look() -> float:
+        looks.append(now["wall"])
+        return now["wall"]
+
+    def go_by(wall: float, processor: float | None = None) -> None:
+        now["wall"] += wall
+        now["processor"] += wall if processor is None else processor
+        seen = len(looks)
+        while len(looks) < seen + 5:  # four looks, then a limit that is over strikes
+            time.sleep(0.001)
+
+    monkeypatch.setattr(clock, "TICK", 0.001)
+    monkeypatch.setattr(clock, "monotonic", look)
+    monkeypatch.setattr(clock, "process_time", lambda: now["processor"])
+    return go_by
 
 
 @pytest.fixture

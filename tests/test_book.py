@@ -893,7 +893,7 @@ def test_the_translator_is_there_and_loads_its_weights_when_it_is_asked_for(open
 def test_search_works_without_a_server_and_finds_first_what_has_the_name(book, visit):
     seen = visit()
     page = seen.open(book / "search.html", "?q=mask")
-    page.wait_for_selector("#search-results li a", timeout=10_000)
+    page.wait_for_selector("#search-results li a")
     targets = page.locator("#search-results li a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
     assert any("chapters/" in target for target in targets)
     assert seen.outside == []
@@ -932,7 +932,7 @@ def test_a_browser_that_keeps_nothing_searches_and_changes_the_theme(script, fir
     seen = visit(color_scheme="light")
     seen.context.add_init_script(script)
     page = seen.open(book / "search.html", "?q=mask")
-    page.wait_for_selector("#search-results li a", timeout=10_000)
+    page.wait_for_selector("#search-results li a")
     theme = "document.documentElement.dataset.theme"
     themes = [page.evaluate(theme)]
     for _ in range(3):  # dark, light, and as the system has it
@@ -949,7 +949,7 @@ def test_a_browser_that_keeps_nothing_searches_and_changes_the_theme(script, fir
 def test_search_shows_while_one_types_what_each_place_says(book, visit):
     seen = visit()
     page = seen.open(book / "search.html")
-    page.wait_for_function("document.activeElement.matches('.bd-search-container input')", timeout=10_000)
+    page.wait_for_function("document.activeElement.matches('.bd-search-container input')")
     results = page.locator("#search-results li")
     for query in ("attention", "mask", "exercise: the causal mask", "cross-attention"):
         page.keyboard.press("Control+A")

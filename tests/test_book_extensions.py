@@ -623,7 +623,7 @@ def test_the_search_finds_no_word_that_every_object_has(theme, tmp_path):
         page.on("pageerror", lambda error: errors.append(str(error)))
         for query, found in (("constructor __proto__", 0), ("heads", 1), ("constructor heads", 0)):
             page.goto(f"{(tmp_path / 'out' / 'search.html').as_uri()}?q={query}")
-            page.wait_for_function("document.querySelector('.search-summary')?.innerText", timeout=10_000)
+            page.wait_for_function("document.querySelector('.search-summary')?.innerText")
             assert page.locator("#search-results li a").count() == found
         assert errors == []
 

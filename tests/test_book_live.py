@@ -51,7 +51,7 @@ def address(tmp_path_factory):
             stderr=log,
         )
         address = f"http://127.0.0.1:{port}"
-        for _ in range(600):
+        while True:
             try:
                 urllib.request.urlopen(f"{address}/api")
                 break

@@ -197,7 +197,10 @@ def test_another_name_in_the_folder_is_an_output_a_first_and_a_second_time(tmp_p
 def test_another_name_of_a_file_that_is_read_or_kept_is_no_output(link, tmp_path):
     for name in ("pairs.tsv", "model.pt"):
         (tmp_path / name).touch()
-        link(tmp_path / name, tmp_path / f"other {name}")
+        try:
+            link(tmp_path / name, tmp_path / f"other {name}")
+        except OSError as error:
+            pytest.skip(f"this system gives users no such links ({error})")
         with pytest.raises(ValueError, match="expected --json other than the files that are read or kept"):
             check_file(tmp_path / f"other {name}", reads=[str(tmp_path / "pairs.tsv")], keeps=files_of(tmp_path))
 

@@ -197,7 +197,7 @@ def endless(x):
 
 
 def sleeper(x):
-    time.sleep(60)
+    time.sleep(86_400)
 
 
 def stubborn(x):
@@ -211,18 +211,16 @@ def stubborn(x):
 
 @pytest.mark.parametrize("answer", [endless, sleeper, stubborn])
 def test_endless_code_is_stopped(answer):
-    begun = time.monotonic()
     result = judge(answer, time_limit=0.3)
     assert result.diagnosis == "too-slow"
     assert "0.3 seconds" in result.message
-    assert time.monotonic() - begun < 20  # a busy machine
 
 
 def test_endless_code_is_stopped_in_a_thread_too():
     results = []
     thread = threading.Thread(target=lambda: results.append(judge(endless, time_limit=0.3)))
     thread.start()
-    thread.join(timeout=10)
+    thread.join()
     assert [result.diagnosis for result in results] == ["too-slow"]
 
 
@@ -255,16 +253,19 @@ ITSELF = [1]
 ITSELF.append(ITSELF)
 
 
+def deep():
+    """10**60 numbers in little memory: no machine is fast enough to look at all of them."""
+    return functools.reduce(lambda inner, _: [inner] * 1000, range(20), 0)
+
+
 @pytest.mark.parametrize(
     "make",
-    [lambda: [0] * 10**8, lambda: [[0] * 1000] * 10**6, lambda: [torch.ones(2)] * 10**6, lambda: [[ITSELF]]],
+    [lambda: [0] * 10**8, lambda: [[0] * 1000] * 10**6, lambda: [torch.ones(2)] * 10**6, lambda: [[ITSELF]], deep],
 )
 def test_endless_lists_are_no_tensors_and_are_told_in_short(make):
     value = make()
-    begun = time.process_time()
     assert as_tensor(value) is None
     assert len(brief(value)) < 100
-    assert time.process_time() - begun < 1
 
 
 @pytest.mark.parametrize("answer", [lambda x: [0] * 10**7, lambda x: [[0] * 1000] * 10**5, lambda x: [x] * 10**6])
@@ -293,16 +294,18 @@ def test_nothing_is_interrupted_after_the_check():
     time.sleep(0.4)
 
 
-def test_a_right_answer_that_is_slow_passes():
+def test_a_right_answer_that_is_slow_passes(pass_by):
     """The three cases take most of the time there is; the run that asks whether it answers twice alike has its own."""
+    calls = []
 
     def answer(x):
-        end = time.process_time() + 0.2
-        while time.process_time() < end:
-            pass
+        calls.append(x)
+        pass_by(0.2)
         return 2 * x
 
     assert judge(answer, time_limit=0.7).passed
+    assert len(calls) == 6
+    assert judge(answer, time_limit=0.5).diagnosis == "too-slow"
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no alarms on Windows")

@@ -153,12 +153,11 @@ def test_a_right_answer_passes_after_wrong_ones_in_a_fresh_kernel(order, tmp_pat
 # The processor's seconds
 
 
-def test_a_busy_machine_makes_no_answer_too_slow(monkeypatch):
+def test_a_busy_machine_makes_no_answer_too_slow(pass_by):
     """It has a fifth of the processor: of the three seconds on the wall, six tenths of a second are its own."""
-    monkeypatch.setattr(clock, "monotonic", lambda: 5 * time.process_time())
 
     def answer(x):
-        spin(0.2)
+        pass_by(1.0, processor=0.2)
         return 2 * x
 
     assert judge(answer, time_limit=1.5).passed
@@ -182,10 +181,8 @@ def test_no_limit_strikes_where_its_call_has_just_ended():
 
 
 def test_code_that_sleeps_has_a_limit_on_the_wall():
-    begun = time.monotonic()
     with pytest.raises(OutOfTime):
-        in_time(Limit(0.1), lambda: time.sleep(60))
-    assert time.monotonic() - begun < 20
+        in_time(Limit(0.1), lambda: time.sleep(86_400))
 
 
 @UNIX

@@ -534,11 +534,10 @@ def test_warning_fails_the_build_of_the_book_and_leaves_the_old_one(tmp_path, mo
 def test_a_build_that_is_ended_leaves_nothing(number, tmp_path):
     command = [sys.executable, "-m", "tools.book", "--output", str(tmp_path)]
     process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("_build/new-*/_build")) and time.monotonic() < deadline:
+    while not list(tmp_path.glob("_build/new-*/_build")) and process.poll() is None:
         time.sleep(0.1)
     process.send_signal(number)
-    assert process.communicate(timeout=30)[1] == "The build was stopped: an earlier book stands as it was.\n"
+    assert process.communicate()[1] == "The build was stopped: an earlier book stands as it was.\n"
     assert process.returncode == 128 + number
     assert list((tmp_path / "_build").iterdir()) == []
     with pytest.raises(ProcessLookupError):  # nobody builds on

@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,9 +131,13 @@ def test_interrupted_again_and_again_ends_the_same(tmp_path, seed, monkeypatch):
     assert [p["val_loss"] for p in trainer.state.curve] == [p["val_loss"] for p in whole.state.curve]
 
 
-def train_in(folder, steps):
+def train_in(folder, steps, most):
+    """Train on, but after `most` updates only wait: a kill that comes late does not find the training at its end."""
     torch.set_num_threads(1)
-    make_trainer(folder, steps=steps, checkpoint_every=1).run()
+    trainer = make_trainer(folder, steps=steps, checkpoint_every=1)
+    step, updates = trainer.optimizers.step, itertools.count(1)
+    trainer.optimizers.step = lambda: step() if next(updates) <= most else threading.Event().wait()
+    trainer.run()
 
 
 def newest_step(folder):
@@ -146,7 +151,7 @@ def test_killed_by_the_system_ten_times_and_continued_ends_the_same(tmp_path):
     rng = random.Random(1)
     reached = []
     for number in range(10):
-        process = forked.context().Process(target=train_in, args=(tmp_path, steps))
+        process = forked.context().Process(target=train_in, args=(tmp_path, steps, steps // 11))
         process.start()
         while number % 2 and newest_step(tmp_path) <= max(reached) and process.is_alive():
             time.sleep(0.001)  # every second one gets further before it is killed
@@ -366,11 +371,10 @@ def two_processes(tmp_path_factory):
     script.write_text(WORKER.format(tests=str(Path(__file__).parent), folder=str(folder)), encoding="utf-8")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(script)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    deadline = time.monotonic() + 120
-    while not list(folder.glob("endless/*")) and process.poll() is None and time.monotonic() < deadline:
+    while not list(folder.glob("endless/*")) and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    return folder, process.communicate(timeout=60)[0][-2000:]
+    return folder, process.communicate()[0]
 
 
 def test_two_processes_do_what_one_does(two_processes):
