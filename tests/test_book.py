@@ -7,6 +7,7 @@ from base64 import b64decode
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import complaints
 import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
@@ -151,7 +152,7 @@ GATES = [pages.outside_resources, pages.dead_links, pages.figures_without_words,
 
 @pytest.mark.parametrize("gate", GATES, ids=lambda gate: gate.__name__)
 def test_gate(book, gate):
-    assert gate(book) == []
+    complaints.none(gate(book))
 
 
 def test_every_page_is_in_the_book(book):

@@ -3,6 +3,7 @@
 from functools import partial
 from pathlib import Path
 
+import complaints
 import nbformat
 import pytest
 from cells import from_text, to_text
@@ -450,6 +451,10 @@ BROKEN = {
         (cut("%% code machine", "%% code figure"), "'Doubler' of doubling.py is not shown"),
         (swap("return x * 2**times", "return x * 2**times\n\n\nprint(double(3))"), "among other code"),
         (swap("%% code machine", "%% code machine definition:course_lib.trebling"), "the library does not have"),
+        (
+            swap("%% code machine\nclass Doubler", "%% code machine definition:course_lib.doubling\nclass Twice"),
+            "cell 'machine': its tag names doubling.py, which has no 'Twice': give it the name that it has there",
+        ),
     ],
     "links.dead_links": [
         (swap("(#warm-up)", "(98_missing.ipynb)"), "cell 'title': the link '98_missing.ipynb' leads nowhere"),
@@ -504,7 +509,7 @@ def library(monkeypatch):
 @pytest.mark.parametrize("gate", GATES)
 @pytest.mark.usefixtures("library")
 def test_whole_chapter_passes(gate, tmp_path):
-    assert GATES[gate](written(tmp_path)) == []
+    complaints.none(GATES[gate](written(tmp_path)))
 
 
 @pytest.mark.parametrize(
@@ -513,8 +518,17 @@ def test_whole_chapter_passes(gate, tmp_path):
 )
 @pytest.mark.usefixtures("library")
 def test_broken_chapter_is_refused(gate, edit, words, tmp_path):
-    complaints = GATES[gate](written(tmp_path, edit))
-    assert any(words in complaint for complaint in complaints), complaints
+    found = GATES[gate](written(tmp_path, edit))
+    assert any(words in complaint for complaint in found), found
+
+
+def test_a_gate_that_closes_says_all_its_complaints(tmp_path):
+    path = written(tmp_path, swap("(#warm-up)", "(98_missing.ipynb) [and](#nowhere)"))
+    with pytest.raises(pytest.fail.Exception) as failed:
+        complaints.none(links.dead_links(path))
+    said = str(failed.value).splitlines()
+    assert said == links.dead_links(path)
+    assert len(said) == 2
 
 
 @pytest.mark.parametrize(

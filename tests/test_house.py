@@ -8,6 +8,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import complaints
 import pytest
 import torch
 from doctests import run_doctests
@@ -33,11 +34,11 @@ def module_name(path: Path) -> str:
 
 
 def test_imports_of_the_library_point_down():
-    assert library.downward(LIBRARY) == []
+    complaints.none(library.downward(LIBRARY))
 
 
 def test_imports_of_the_library_go_in_no_circle():
-    assert library.circles(LIBRARY) == []
+    complaints.none(library.circles(LIBRARY))
 
 
 def test_no_duration_is_measured_by_the_clock_on_the_wall():
@@ -50,7 +51,7 @@ def test_no_duration_is_measured_by_the_clock_on_the_wall():
 @pytest.mark.parametrize("path", [path for path in MODULES if path not in BANKS], ids=module_name)
 def test_public_definitions_are_documented(path):
     """A chapter's own module shows an example for each of them."""
-    assert library.documented(path, examples=path.parent == LIBRARY and path.stem in SUBJECTS) == []
+    complaints.none(library.documented(path, examples=path.parent == LIBRARY and path.stem in SUBJECTS))
 
 
 @pytest.mark.parametrize("path", MODULES, ids=module_name)
@@ -65,18 +66,17 @@ def test_worked_examples_of_tools_and_benchmarks_run(path):
 
 
 def test_benchmarks_are_documented():
-    complaints = [complaint for path in BENCHMARKS for complaint in library.documented(path, examples=False)]
-    assert complaints == []
+    complaints.none([complaint for path in BENCHMARKS for complaint in library.documented(path, examples=False)])
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_links_of_pages_lead_somewhere(path):
-    assert links.dead_links(path) == []
+    complaints.none(links.dead_links(path))
 
 
 def test_public_address_is_one_setting():
     assert address.places()
-    assert links.one_address(address.places(), address.address()) == []
+    complaints.none(links.one_address(address.places(), address.address()))
     assert address.change(address.address()) == [], "run make address with the address of _config.yml"
 
 

@@ -1,9 +1,11 @@
 """Each thing that the course teaches has its line in book/systems.yml: chapter, code, test, exercise, all of which
 exist; and no definition that a chapter shows and no exercise is without a line."""
 
+import ast
 import sys
 from importlib import import_module
 
+import complaints
 import pytest
 import yaml
 
@@ -12,11 +14,22 @@ from tools.environment import CHAPTERS, LIBRARY, ROOT, chapters
 from tools.form import read
 from tools.gates.definitions import definitions, is_definition_cell, module_of
 from tools.gates.links import anchors
+from tools.gates.reading import syntax_tree
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 page_systems = import_module("page_systems")
 
 ROWS = yaml.safe_load((ROOT / "book" / "systems.yml").read_text(encoding="utf-8"))
+
+# Definitions that their chapter teaches without a name in its code, each with the reason.
+NOT_NAMED = {
+    "training.checkpoint.save_checkpoint": "the trainer of the chapter calls it",
+    "translation.report.evaluate": "an experiment calls it, and the chapter shows what it found",
+    "fast.attention.mix": "the chapter writes its strips by hand, and PyTorch has the fused form",
+    "fast.cached.CachedTransformer": "an experiment measures it, and the chapter shows the times",
+    "fast.fast_loss": "an experiment measures it, and the chapter shows the table",
+    "training.trainer.Trainer": "the chapter writes what its two processes do by hand",
+}
 
 each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row["what"])
 
@@ -36,6 +49,40 @@ def test_a_row_leads_to_places_that_exist(row):
     assert set(row["exercises"]) <= set(registry())
     assert row["exercises"] or row["tests"], "nothing proves it, and nobody practices it"
     assert not row["code"] or row["tests"], "code without a test"
+
+
+def names(source: str) -> set[str]:
+    """What code defines, imports, or uses."""
+    nodes = list(ast.walk(syntax_tree(source)))
+    kinds = {ast.FunctionDef: "name", ast.ClassDef: "name", ast.alias: "name", ast.Name: "id", ast.Attribute: "attr"}
+    return {getattr(node, field) for node in nodes for kind, field in kinds.items() if isinstance(node, kind)}
+
+
+def not_in_its_chapter(row: dict) -> list[str]:
+    """A definition that a row names is defined, or at least used, by the code of its chapter."""
+    chapter = row["at"].partition("#")[0]
+    cells = [cell.source for cell in read(CHAPTERS / f"{chapter}.ipynb").cells if cell.cell_type == "code"]
+    there = set().union(*map(names, cells)) if row["code"] else set()
+    return [
+        f"{row['what']}: no cell of {chapter} has {name}: if it was renamed, give it its new name in the chapter, too"
+        for name in row["code"]
+        if name not in NOT_NAMED and name.rpartition(".")[2] not in there
+    ]
+
+
+@each_row
+def test_a_chapter_has_the_definitions_of_its_rows(row):
+    complaints.none(not_in_its_chapter(row))
+
+
+def test_a_renamed_definition_is_missed_in_its_chapter():
+    row = next(row for row in ROWS if "probes.random_token_floor" in row["code"])
+    assert not_in_its_chapter(row) == []
+    renamed = row | {"code": ["probes.honest_floor"]}
+    assert not_in_its_chapter(renamed) == [
+        f"{row['what']}: no cell of 05_masks has probes.honest_floor: "
+        "if it was renamed, give it its new name in the chapter, too"
+    ]
 
 
 def test_rows_are_in_the_order_of_the_chapters():

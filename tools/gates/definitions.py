@@ -78,7 +78,14 @@ def same_as_library(path: Path, library: Path) -> list[str]:
                 found.append(f"{where}: its tag names {module.name}, which the library does not have: mend the tag")
             continue
         known = definitions(module.read_text(encoding="utf-8"))
-        here = {name: node for name, node in definitions(cell.source).items() if name in known}
+        defined = definitions(cell.source)
+        if any(tag.startswith("definition:") for tag in cell.metadata.get("tags", [])):
+            found += [
+                f"{where}: its tag names {module.name}, which has no {name!r}: give it the name that it has there"
+                for name in defined
+                if name not in known
+            ]
+        here = {name: node for name, node in defined.items() if name in known}
         if here and not is_definition_cell(cell, module):
             name = next(iter(here))
             found.append(
