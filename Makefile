@@ -15,7 +15,7 @@ READY := $(VENV)/.ready
 RUN   := PYTHONPATH= $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab live notebooks strict pitfalls sync lint bench bundle pdf epub zip models colab address pins new-exercise new-chapter clean
+.PHONY: help book test lab live notebooks strict pitfalls sync lint format bench bundle pdf epub zip models colab address pins new-exercise new-chapter clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -46,6 +46,9 @@ sync: $(READY)  ## copy the library's definitions into the chapters' definition 
 
 lint: $(READY)  ## check style and format, of notebook code too
 	@$(RUN) -m tools.stages --only lint
+
+format: $(READY)  ## repair what lint refuses, in notebooks too; what is left is named
+	@$(RUN) -m ruff check --fix --quiet; left=$$?; $(RUN) -m ruff format --quiet && exit $$left
 
 bench: $(READY)  ## measure the library beside what a reader would otherwise use (WORKS="bleu bpe": only these)
 	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt
@@ -100,8 +103,10 @@ endif
 $(READY): requirements.txt constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 10) <= v <= (3, 14) else "expected Python 3.10 to 3.14, got %d.%d: run make PYTHON=python3.14 (or another of these)" % v)'
 	@case "$$PWD" in *[\$$:]*) echo "expected a folder without \$$ and : in its path, got $$PWD: Python can install nothing there, so move the course" >&2; exit 1; esac
+	@[ -d $(VENV) ] || [ ! -e $(VENV) ] || { echo "expected $(VENV) to be a folder, got a file: rename it, and the environment takes its place" >&2; exit 1; }
 	@$(VENV)/bin/python -m pip --version >/dev/null 2>&1 || { rm -rf $(VENV); $(PYTHON) -m venv $(VENV); }
 	@for kept in $(VENV)/lib/python*/site-packages/*.dist-info; do [ -e "$$kept/RECORD" ] || rm -rf "$$kept"; done
 	@echo "Installing the packages of requirements.txt into $(VENV): once, a few minutes."
-	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.txt || { \
+		echo "expected to install the packages of requirements.txt, got what pip says above: with a network and room on the disk, the same command goes on from here" >&2; exit 1; }
 	@touch $@

@@ -102,12 +102,20 @@ def test_wrong_answer(answer, notebook):
     notebook(answer.given or "...")
     result = check_exercise(registry()[answer.exercise], notebook(answer.code), budget=budget)
     assert result.attempted, str(result)
-    assert not result.passed, str(result)
+    if result.passed:
+        pytest.fail(f"{answer} passes: is it right? Then `## Right: {answer.title}`", pytrace=False)
     located = "line " + " and ".join(map(str, result.lines))
     if answer.claim or result.diagnosis == "raised":  # else a slip in the answer itself would count as refused
         assert answer.claim in (result.diagnosis, located), str(result)
     assert all(words in str(result) for words in answer.says), str(result)
     assert not any(words in str(result) for words in answer.never_says), str(result)
+
+
+def test_a_right_answer_that_is_filed_as_wrong_is_told_as_such(notebook):
+    code = "def answer(n):\n    return torch.ones(n, n).tril().bool()"
+    with pytest.raises(pytest.fail.Exception) as failed:
+        test_wrong_answer(Answer("masks.causal", "Wrong", "tril of ones", "causal-inverted", "", code), notebook)
+    assert str(failed.value) == "masks.causal: tril of ones passes: is it right? Then `## Right: tril of ones`"
 
 
 @pytest.mark.parametrize("name", registry() | FILES)

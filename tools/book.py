@@ -1,6 +1,7 @@
 """Build the book from the stored outputs: `python -m tools.book [--output FOLDER]`. A warning is an error."""
 
 import argparse
+import hashlib
 import os
 import shutil
 import signal
@@ -15,9 +16,14 @@ from tools.bundle import bundle
 from tools.environment import ROOT, environment
 from tools.form import ANSI
 
-# What Sphinx would work out anew for each page: the stem of a word, and what a pattern of file names means.
+# What pages are made of, besides the files that lie beside these folders; and where a build says what it was made of.
+PARTS = ("book", "chapters", "course_lib", "course_practice", "tools")
+MADE_OF = ".made-of"
+# A build ends with the process that began it, whose end of a pipe closes even when it is killed. And what Sphinx would
+# work out anew for each page is kept: the stem of a word, and what a pattern of file names means.
 START = f"""
-import functools, sys
+import functools, os, sys, threading
+threading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()
 sys.modules["{NO_GRAMMAR}"] = None
 from jupyter_book.cli.main import main
 from sphinx.search.en import SearchEnglish
@@ -42,6 +48,24 @@ def remove_remains(folder: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
+def made_of(source: Path = ROOT) -> str:
+    """A digest of all that the pages are made of: the files of the course, Python, and the installed packages."""
+    within = [path for part in PARTS for path in (source / part).rglob("*") if "__pycache__" not in path.parts]
+    files = sorted(path for path in [*source.glob("*"), *within] if path.is_file())
+    packages = sorted({path.name for folder in sys.path for path in Path(folder).glob("*.dist-info")})
+    digest = hashlib.sha256(repr((sys.version, packages)).encode())
+    for path in files:
+        digest.update(path.relative_to(source).as_posix().encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def is_current(source: Path = ROOT, output: Path = ROOT) -> bool:
+    """Whether the pages in `output`/_build/html are those that a build would make."""
+    note = output / "_build" / "html" / MADE_OF
+    return note.exists() and note.read_text(encoding="utf-8") == made_of(source)
+
+
 def build(source: Path = ROOT, output: Path = ROOT) -> tuple[Path, str]:
     """Build `output`/_build/html from nothing; return its first page, and what went wrong ("" when nothing did).
 
@@ -51,18 +75,23 @@ def build(source: Path = ROOT, output: Path = ROOT) -> tuple[Path, str]:
     html = output / "_build" / "html"
     html.parent.mkdir(parents=True, exist_ok=True)
     remove_remains(html.parent)
+    sources = made_of(source)  # as they are now: what changes during the build may be in no page
     made = tempfile.TemporaryDirectory(dir=html.parent, prefix=f"new-{os.getpid()}-")
     with tempfile.TemporaryDirectory() as home, made as beside:
         command = [sys.executable, "-c", START, "build", str(source), "--path-output", beside]
         command += ["--all", "--warningiserror", "--keep-going", "--quiet"]
-        done = subprocess.run(
-            command, cwd=source, env=environment(home), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        reads, writes = os.pipe()
+        try:
+            done = subprocess.run(command, cwd=source, env=environment(home), stdin=reads, **streams)
+        finally:
+            os.close(reads), os.close(writes)
         new = Path(beside, "_build", "html")
         failed = done.returncode != 0 or not (new / "index.html").exists()
         if source == ROOT and not failed:
             bundle(new / "_downloads")  # where the pages lead whoever wants to run them
         if not failed:
+            (new / MADE_OF).write_text(sources, encoding="utf-8")
             if html.exists():
                 html.rename(Path(beside, "old"))  # a page that no longer exists does not survive
             new.rename(html)

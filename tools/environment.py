@@ -40,6 +40,15 @@ def environment(home: str | Path) -> dict[str, str]:
     return inherited | FIXED | {name: str(Path(home) / folder) for name, folder in KEPT.items()}
 
 
+def as_root() -> list[str]:
+    """The option without which Jupyter does not start for root, whom most containers have, though it serves only here.
+
+    >>> as_root() in ([], ["--allow-root"])
+    True
+    """
+    return ["--allow-root"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
+
+
 def chapters() -> list[Path]:
     """Every chapter, in the order of its number."""
     return sorted(CHAPTERS.glob("[0-9][0-9]_*.ipynb"))

@@ -16,7 +16,7 @@ import nbformat
 from ipykernel.kernelspec import get_kernel_dict
 from nbformat.sign import NotebookNotary
 
-from tools.environment import CHAPTERS, ROOT, chapters
+from tools.environment import CHAPTERS, ROOT, as_root, chapters
 
 MINE = ROOT / "my_chapters"
 
@@ -81,10 +81,10 @@ def main() -> int:
     print(f"Your copies are in my_chapters/: {len(new)} new, {kept} as you left them.", flush=True)
     if options.quiet:
         return 0
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}"]
-    lab = subprocess.Popen([*command, f"--LabApp.default_url=/lab/tree/{opened.relative_to(ROOT).as_posix()}"])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is JupyterLab's, which asks before it ends
-    return lab.wait()
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}", *as_root()]
+    signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is JupyterLab's, which asks before it ends
+    command.append(f"--LabApp.default_url=/lab/tree/{opened.relative_to(ROOT).as_posix()}")
+    return subprocess.call(command)
 
 
 if __name__ == "__main__":

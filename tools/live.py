@@ -14,7 +14,7 @@ from jupyter_server.serverapp import ServerApp
 from tornado import web
 
 from tools.book import main as build_book
-from tools.environment import BOOK, ROOT
+from tools.environment import BOOK, ROOT, as_root
 
 SCRIPT = Path(__file__).with_suffix(".js")
 UNUSED = ("jupyterlab", "jupyter_lsp", "jupyter_server_terminals", "notebook_shim")
@@ -25,20 +25,23 @@ class Page(JupyterHandler):
 
     @web.authenticated
     async def get(self, path: str) -> None:
-        file = (BOOK / path).resolve()
+        file = (BOOK / path.replace("\0", "?")).resolve()  # no name of a file holds a zero
         if not file.is_relative_to(BOOK) or not file.is_file():
             raise web.HTTPError(404, f"expected a page of the book, got {path}: begin at /book/index.html")
         self.set_header("Content-Type", "text/html; charset=utf-8")
         text = file.read_text(encoding="utf-8")
         self.finish(text.replace("</body>", '<script src="/live.js"></script></body>'))
 
+    async def head(self, path: str) -> None:
+        await self.get(path)  # the server leaves the text out
+
 
 class Beside(JupyterHandler, web.StaticFileHandler):
     """What pages load: pictures, styles, fonts."""
 
     @web.authenticated
-    async def get(self, path: str) -> None:
-        await web.StaticFileHandler.get(self, path)
+    async def get(self, path: str, include_body: bool = True) -> None:
+        await web.StaticFileHandler.get(self, path, include_body)
 
 
 class Script(JupyterHandler):
@@ -49,6 +52,9 @@ class Script(JupyterHandler):
         self.xsrf_token  # noqa: B018 (asking for it sets the cookie that a start of a kernel must show)
         self.set_header("Content-Type", "text/javascript; charset=utf-8")
         self.finish(SCRIPT.read_text(encoding="utf-8"))
+
+    async def head(self) -> None:
+        await self.get()
 
 
 def server(arguments: list[str]) -> ServerApp:
@@ -71,9 +77,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], epilog="Other options go to Jupyter's server.")
     _, others = parser.parse_known_args()
     sys.argv[1:] = []  # the build reads its own options
-    if not (BOOK / "index.html").exists() and build_book():
-        return 1
-    server(others).start()
+    if not (BOOK / "index.html").exists() and (code := build_book()):
+        return code
+    server([*as_root(), *others]).start()
     return 0
 
 

@@ -102,7 +102,10 @@ class Stages:
         }
 
     def lint(self) -> Outcome:
-        return self.commands(["ruff", "check", "--quiet"], ["ruff", "format", "--check", "--quiet"])
+        outcome = self.commands(["ruff", "check", "--quiet"], ["ruff", "format", "--check", "--quiet"])
+        if outcome.failed:
+            print("make format repairs most of this, in notebooks too.", flush=True)
+        return outcome
 
     def unit(self) -> Outcome:
         elsewhere = [f"--ignore={path}" for paths in self.files.values() for path in paths]
@@ -155,7 +158,12 @@ class Stages:
         return Outcome(max(tests - failed - skipped, 0), failed, skipped)
 
     def run(self, module: str, *arguments: str) -> int:
-        return subprocess.run([sys.executable, "-m", module, *arguments], cwd=ROOT, env=self.environment).returncode
+        process = subprocess.Popen([sys.executable, "-m", module, *arguments], cwd=ROOT, env=self.environment)
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            process.wait()  # Ctrl-C reached it, too: it clears away what it began
+            raise
 
 
 def main() -> int:

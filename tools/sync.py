@@ -46,9 +46,11 @@ def narrow(source: str, *options: str) -> str:
 
 
 def main() -> int:
-    for path in chapters():
-        for cell_id in synchronize(path):
-            print(f"{path.name}, cell {cell_id!r}: now as in the library. Run it again with make notebooks.")
+    changed = [(path, cell_id) for path in chapters() for cell_id in synchronize(path)]
+    for path, cell_id in changed:
+        print(f"{path.name}, cell {cell_id!r}: now as in the library. Run it again with make notebooks.")
+    if not changed:
+        print("Nothing to do: the definition cells of all chapters are as in the library.")
     return 0
 
 

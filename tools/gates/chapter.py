@@ -53,8 +53,6 @@ def sections(path: Path) -> list[str]:
     found = [f"{path.name}: {complaint}" for complaint in _order(titles)]
     if len([part for part in content if part.kind == "h1"]) != 1:
         found.append(f"{path.name}: expected one heading of the first level, the title: make the others '##'")
-    if found:
-        return found
     for title, check in {
         "Warm-up": _has_questions(1),
         "Pitfalls, measured": _pitfalls,
@@ -64,7 +62,8 @@ def sections(path: Path) -> list[str]:
         "What now": _what_now,
         "Further reading": _reading,
     }.items():
-        found += [f"{path.name}, ## {title}: {complaint}" for complaint in check(_section(content, title))]
+        if title in titles:
+            found += [f"{path.name}, ## {title}: {complaint}" for complaint in check(_section(content, title))]
     found += [f"{path.name}: {complaint}" for complaint in _exercises(template.EXERCISES)(content)]
     if not any(calls(part.text, "explore", "attention_view") for part in content if part.kind == "code"):
         found.append(f"{path.name}: no interactive figure: add one with explore(…) or attention_view(…)")
@@ -75,7 +74,7 @@ def _order(titles: list[str]) -> list[str]:
     required = [*template.BEFORE, *template.AFTER]
     missing = [title for title in required if titles.count(title) != 1]
     if missing:
-        return [f"expected the section '## {missing[0]}' once, got it {titles.count(missing[0])} times"]
+        return [f"expected the section '## {title}' once, got it {titles.count(title)} times" for title in missing]
     start, end = len(template.BEFORE), len(titles) - len(template.AFTER)
     if tuple(titles[:start]) != template.BEFORE or tuple(titles[end:]) != template.AFTER:
         return [f"expected the order {' · '.join(template.BEFORE)} · its own sections · {' · '.join(template.AFTER)}"]

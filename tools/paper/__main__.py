@@ -1,4 +1,4 @@
-"""Make the book as one file: `python -m tools.paper pdf|epub|zip [--output FOLDER]`. It builds the pages first."""
+"""Make the book as one file: `python -m tools.paper pdf|epub|zip [--output FOLDER]`. Pages that changed come first."""
 
 import argparse
 import sys
@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from tools import chromium
-from tools.book import build
+from tools.book import build, is_current
 from tools.environment import ROOT
 from tools.paper import epub, pdf, site
 
@@ -38,12 +38,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def built(folder: Path, as_they_are: bool) -> Path:
-    """The folder of the book's pages, which are built unless they shall stay as they are."""
+    """The folder of the book's pages, which are built unless nothing has changed, or they shall stay as they are."""
     html = folder / "html"
     if as_they_are and not (html / "index.html").exists():
         raise RuntimeError(f"expected {html / 'index.html'}, got no such file: leave out --built")
-    if not as_they_are:
-        print("Building the pages.", flush=True)
+    if not as_they_are and is_current(output=folder.parent):
+        print("The pages are taken as they stand: nothing has changed since they were built.", flush=True)
+    elif not as_they_are:
+        print("Building the pages first, which takes minutes: none stand here, or something has changed.", flush=True)
         _, complaint = build(output=folder.parent)
         if complaint:
             raise RuntimeError(complaint)
