@@ -106,7 +106,15 @@ def test_without_the_token_there_is_only_the_login(address):
     assert "/login" in urllib.request.urlopen(f"{address}/book/index.html").url
 
 
-@pytest.mark.parametrize("path", ["book/../Makefile", "book/%2e%2e/Makefile.html", "book/none.html"])
+@pytest.mark.parametrize("path", ["book/index.html", "book/index.html?token=a-token", "live.js?token=a-token"])
+def test_a_head_is_answered_as_a_get_without_its_text(address, path):
+    with urllib.request.urlopen(urllib.request.Request(f"{address}/{path}", method="HEAD")) as answer:
+        assert (answer.status, answer.read()) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    "path", ["book/../Makefile", "book/%2e%2e/Makefile.html", "book/none.html", "book/%00.html", "book/a%00b.html"]
+)
 def test_nothing_but_the_book_is_served(address, path):
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(f"{address}/{path}?token=a-token")

@@ -522,6 +522,16 @@ def test_broken_chapter_is_refused(gate, edit, words, tmp_path):
     assert any(words in complaint for complaint in found), found
 
 
+def test_a_chapter_that_lacks_sections_hears_of_all_that_is_missing(tmp_path):
+    """Of what lies in the sections that are there, too."""
+    text = SAMPLE.replace("## Recap", "## Summary").replace("## What now", "## Next").replace(', "doubling.e"', "")
+    path = tmp_path / "97_doubling.ipynb"
+    path.write_text(text_of(from_text(text)), encoding="utf-8")
+    found = "\n".join(chapter.sections(path))
+    for words in ("'## Recap' once", "'## What now' once", "## Quiz: expected at least 5 questions"):
+        assert words in found
+
+
 def test_a_gate_that_closes_says_all_its_complaints(tmp_path):
     path = written(tmp_path, swap("(#warm-up)", "(98_missing.ipynb) [and](#nowhere)"))
     with pytest.raises(pytest.fail.Exception) as failed:

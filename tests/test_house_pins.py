@@ -131,6 +131,31 @@ def test_make_refuses_a_folder_in_which_nothing_can_be_installed(name, tmp_path)
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+def test_a_file_in_the_environment_s_place_is_kept(tmp_path):
+    for name in ("Makefile", "requirements.txt", "constraints.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / ".venv").write_text("mine", encoding="utf-8")
+    done = subprocess.run(["make", "book", f"PYTHON={sys.executable}"], cwd=tmp_path, text=True, capture_output=True)
+    assert done.stderr.startswith("expected .venv to be a folder, got a file: rename it")
+    assert (tmp_path / ".venv").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+def test_an_installation_that_fails_says_how_to_go_on(tmp_path):
+    for name in ("Makefile", "requirements.txt", "constraints.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\ncase "$*" in *install*) echo "no network" >&2; exit 1; esac\n')
+    python.chmod(0o755)
+    done = subprocess.run(["make", "book", f"PYTHON={sys.executable}"], cwd=tmp_path, text=True, capture_output=True)
+    first, second, *_ = done.stderr.splitlines()
+    assert first == "no network"
+    assert second.startswith("expected to install the packages of requirements.txt, got what pip says above: ")
+    assert not (tmp_path / ".venv" / ".ready").exists()
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 def test_an_environment_whose_python_is_gone_is_not_ready(tmp_path):
     for name in ("Makefile", "requirements.txt", "constraints.txt", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path)

@@ -58,9 +58,19 @@ def test_no_such_chapter():
         lab.chapter_named("05_mask")
 
 
+@pytest.mark.parametrize(("user", "option"), [(0, ["--allow-root"]), (1000, [])])
+def test_jupyterlab_starts_for_root_too(user, option, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: user, raising=False)
+    monkeypatch.setattr(lab, "lay", lambda *_, **__: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(sys, "argv", ["lab"])
+    monkeypatch.setattr(lab.subprocess, "call", lambda command: command.count("--allow-root"))
+    assert lab.main() == len(option)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a group")
 def test_ctrl_c_is_left_to_jupyterlab(tmp_path):
-    """It asks before it ends: `subprocess.call` would give it a quarter of a second."""
+    """It asks before it ends: at a KeyboardInterrupt, `subprocess.call` would give it a quarter of a second."""
     tmp_path.joinpath("jupyterlab.py").write_text(JUPYTERLAB)
     code = "import sys; from tools import lab; lab.lay = lambda *_, **__: None; sys.argv[1:] = []; sys.exit(lab.main())"
     run = subprocess.Popen(

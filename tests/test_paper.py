@@ -203,6 +203,22 @@ def test_the_command_says_where_the_file_is_and_how_large(book, tmp_path, capsys
     assert zipfile.is_zipfile(found[1])
 
 
+@pytest.mark.parametrize(
+    ("current", "said"),
+    [
+        (True, "The pages are taken as they stand: nothing has changed since they were built."),
+        (False, "Building the pages first, which takes minutes: none stand here, or something has changed."),
+    ],
+)
+def test_pages_are_built_only_where_something_has_changed(current, said, book, tmp_path, capsys, monkeypatch):
+    built = []
+    monkeypatch.setattr(command, "is_current", lambda output: current)
+    monkeypatch.setattr(command, "build", lambda output: built.append(output) or (book / "index.html", ""))
+    assert command.main(["zip", "--output", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == said
+    assert built == ([] if current else [tmp_path])
+
+
 def test_without_a_browser_or_pages_the_command_says_so(book, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(chromium, "missing", lambda: "expected a Chromium (chromium), got none: install one")
     assert command.main(["pdf", "--built", "--output", str(tmp_path)]) == 1

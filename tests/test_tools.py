@@ -17,6 +17,7 @@ import nbformat
 import pytest
 import yaml
 
+import tools
 from tools import address, book, bundle, colab, cost, environment, notebooks, stages, sync, template
 from tools.cost import measured, with_rows
 from tools.environment import ROOT
@@ -530,18 +531,127 @@ def test_warning_fails_the_build_of_the_book_and_leaves_the_old_one(tmp_path, mo
     assert sorted(path.name for path in (output / "_build").iterdir()) == ["html", f"new-{os.getpid()}-other"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_build_that_is_ended_leaves_nothing(number, tmp_path):
-    command = [sys.executable, "-m", "tools.book", "--output", str(tmp_path)]
+def is_at_work(group):
+    """Whether a process of the group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+BUILD_STOPPED = "The build was stopped: an earlier book stands as it was.\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "command", "said", "code"),
+    [
+        (signal.SIGINT, ["tools.book"], BUILD_STOPPED, 130),
+        (signal.SIGTERM, ["tools.book"], BUILD_STOPPED, 143),
+        (signal.SIGINT, ["tools.paper", "zip"], f"\n{tools.STOPPED}\n", 130),
+        (signal.SIGKILL, ["tools.book"], "", -signal.SIGKILL),
+    ],
+)
+def test_a_build_that_is_ended_leaves_nothing_at_work(number, command, said, code, tmp_path, interruptible):
+    command = [sys.executable, "-m", *command, "--output", str(tmp_path)]
     process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=subprocess.PIPE, text=True)
     while not list(tmp_path.glob("_build/new-*/_build")) and process.poll() is None:
         time.sleep(0.1)
     process.send_signal(number)
-    assert process.communicate()[1] == "The build was stopped: an earlier book stands as it was.\n"
-    assert process.returncode == 128 + number
+    assert process.communicate()[1] == said
+    assert process.returncode == code
+    while is_at_work(process.pid):
+        time.sleep(0.1)
+    assert not list(tmp_path.glob("_build/new-*/_build/html/index.html")), "nobody built on"
+    book.remove_remains(tmp_path / "_build")  # as the next build does: a killed one cannot
     assert list((tmp_path / "_build").iterdir()) == []
-    with pytest.raises(ProcessLookupError):  # nobody builds on
-        os.killpg(process.pid, 0)
+
+
+def test_ctrl_c_in_a_tool_is_one_sentence(monkeypatch, capsys):
+    """Any other error keeps its traceback."""
+    with pytest.raises(SystemExit) as ended:
+        tools._say(KeyboardInterrupt, KeyboardInterrupt(), None)
+    assert (ended.value.code, capsys.readouterr().err) == (130, f"\n{tools.STOPPED}\n")
+    tools._say(ValueError, ValueError("seven"), None)
+    assert capsys.readouterr().err == "ValueError: seven\n"
+
+
+def test_a_stage_is_left_when_what_it_began_has_ended(tmp_path, monkeypatch):
+    waited = []
+
+    class Process:
+        def __init__(self, *arguments, **options):
+            pass
+
+        def wait(self):
+            waited.append(1)
+            if len(waited) == 1:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(stages.subprocess, "Popen", Process)
+    with pytest.raises(KeyboardInterrupt):
+        stages.Stages(tmp_path, []).run("pytest")
+    assert len(waited) == 2
+
+
+def test_pages_are_current_until_something_changes_that_they_are_made_of(tmp_path):
+    source, output = tmp_path / "source", tmp_path / "output"
+    (source / "book").mkdir(parents=True)
+    (source / "_toc.yml").write_text("root: index", encoding="utf-8")
+    note = output / "_build" / "html" / book.MADE_OF
+    note.parent.mkdir(parents=True)
+    assert not book.is_current(source, output)
+    (source / "runs").mkdir()
+
+    def change(path, text):
+        note.write_text(book.made_of(source), encoding="utf-8")
+        assert book.is_current(source, output)
+        path.write_text(text, encoding="utf-8")
+        return not book.is_current(source, output)
+
+    assert change(source / "book" / "index.md", "# A")  # new
+    assert change(source / "book" / "index.md", "# B")  # of the same length
+    assert change(source / "_toc.yml", "root: other")
+    assert not change(source / "runs" / "model.pt", "weights")
+    (source / "book" / "index.md").rename(source / "book" / "other.md")
+    assert not book.is_current(source, output)
+
+
+def test_a_change_during_a_build_makes_its_pages_old(tmp_path, monkeypatch):
+    source = tmp_path / "source"
+    (source / "book").mkdir(parents=True)
+
+    def end(command, **options):
+        new = Path(command[command.index("--path-output") + 1], "_build", "html")
+        new.mkdir(parents=True)
+        (new / "index.html").touch()
+        for name in edits:
+            (source / "book" / name).touch()
+        return subprocess.CompletedProcess(command, 0, "")
+
+    monkeypatch.setattr(book.subprocess, "run", end)
+    edits = ["a.md"]
+    assert book.build(source, tmp_path)[1] == ""
+    assert not book.is_current(source, tmp_path)
+    edits.clear()
+    assert book.build(source, tmp_path)[1] == ""
+    assert book.is_current(source, tmp_path)
+
+
+def test_lint_that_fails_names_what_repairs_it(tmp_path, monkeypatch, capsys):
+    one = stages.Stages(tmp_path, [])
+    for code, said in (0, ""), (1, "make format repairs most of this, in notebooks too.\n"):
+        monkeypatch.setattr(one, "run", lambda *arguments, code=code: code)
+        one.lint()
+        assert capsys.readouterr().out == said
+
+
+def test_sync_says_when_there_is_nothing_to_do(monkeypatch, capsys):
+    for changed, said in ([], "Nothing to do: the definition cells"), (["mask"], "05_masks.ipynb, cell 'mask': now as"):
+        monkeypatch.setattr(sync, "chapters", lambda: [Path("05_masks.ipynb")])
+        monkeypatch.setattr(sync, "synchronize", lambda path, changed=changed: changed)
+        assert sync.main() == 0
+        assert capsys.readouterr().out.startswith(said)
 
 
 def test_notebook_runs_alone_with_the_installed_package(tmp_path, capfd, monkeypatch, wheel):

@@ -19,7 +19,8 @@ SENTENCE = re.compile(r"(<!-- address -->\n).*?(\n<!-- /address -->)", re.DOTALL
 PACKAGE = re.compile(r'(?:\[project\.urls\]\nSource = ".*"\n\n)?(?=\[tool\.setuptools\.dynamic\])')
 NO_ADDRESS = """\
 The course has no public address yet. `make address URL=https://github.com/you/fork` writes yours wherever the course
-names it, and the book's pages then lead to it and to Colab; `make address URL=none` takes it away again."""
+names it, and the book's pages lead to it and to Colab after the next `make book`; `make address URL=none` takes it away
+again."""
 # Where the address may stand. Tests look that it stands nowhere else.
 PLACES = ("*.md", "_config.yml", "pyproject.toml", "chapters/*.ipynb", "book/**/*.md", ".github/**/*.yml")
 
