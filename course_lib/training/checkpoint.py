@@ -3,28 +3,63 @@
 import hashlib
 import io
 import os
+import re
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from course_lib.files import written_whole
+from course_lib.files import read_file, written_whole
+from course_lib.sizes import check_whole
 
 _MAGIC = b"course_lib checkpoint 1\n"
+_NAME = re.compile(r"step-([0-9]+)\.pt")
+# What `torch.load` reads with weights_only, which runs no code that a file brings along.
+_PLAIN = (type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, set, dict)
+_PLAIN += (OrderedDict, Counter, Tensor, nn.Parameter, torch.Size, torch.dtype, torch.device)
 
 
 class DamagedCheckpoint(ValueError):
     """A file that is no checkpoint, or not the whole of one."""
 
 
+def check_loadable(state: Any, name: str = "state") -> None:
+    """Refuse with a TypeError what `load_checkpoint` could not read back.
+
+    The sentence says where the value is: `name` is what it calls the whole.
+
+    >>> check_loadable({"losses": [0.5, None]})
+    >>> check_loadable({"rows": [range(3)]})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    TypeError: expected tensors, numbers, texts, lists and dictionaries, got state['rows'][0]: range: ...
+    """
+    kind = type(state)
+    if kind not in _PLAIN:
+        got = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+        raise TypeError(
+            f"expected tensors, numbers, texts, lists and dictionaries, got {name}: {got}: save it "
+            "as one of them (NumPy's numbers have .item(), its arrays .tolist()), because no "
+            "checkpoint is read back with it"
+        )
+    if isinstance(state, dict):
+        for key, value in state.items():
+            check_loadable(key, f"a key of {name}")
+            check_loadable(value, f"{name}[{key!r}]")
+    elif isinstance(state, list | tuple | set):
+        for number, value in enumerate(state):
+            check_loadable(value, f"{name}[{number}]")
+
+
 def save_checkpoint(path: str | os.PathLike, state: dict[str, Any]) -> None:
     """Write `state` (tensors, numbers, strings, lists, dictionaries) so that a reader sees all of it or nothing.
 
     A temporary file in the same folder gets the content and a checksum, reaches the disk, and takes the name in one
-    step: a process killed at any moment leaves the old file or the new one.
+    step: a process killed at any moment leaves the old file or the new one. A state that `load_checkpoint` could not
+    read back raises a TypeError before anything is written.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -32,6 +67,10 @@ def save_checkpoint(path: str | os.PathLike, state: dict[str, Any]) -> None:
     ...     load_checkpoint(Path(folder) / "a.pt")
     {'step': 3}
     """
+    if not isinstance(state, dict):
+        got = type(state).__name__
+        raise TypeError(f"expected the parts of a state by their names, got {got}: give a dictionary")
+    check_loadable(state)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     buffer = io.BytesIO()
     torch.save(state, buffer)
@@ -42,7 +81,10 @@ def save_checkpoint(path: str | os.PathLike, state: dict[str, Any]) -> None:
 
 def load_checkpoint(path: str | os.PathLike, device: Any = "cpu") -> dict[str, Any]:
     """Read what `save_checkpoint` wrote; a torn, changed or foreign file raises DamagedCheckpoint."""
-    raw = Path(path).read_bytes()
+    try:
+        raw = read_file(path)
+    except ValueError as error:  # a pipe or a device
+        raise DamagedCheckpoint(str(error)) from None
     digest, content = raw[len(_MAGIC) : len(_MAGIC) + 32], raw[len(_MAGIC) + 32 :]
     if not raw.startswith(_MAGIC[: len(raw)]):
         raise DamagedCheckpoint(
@@ -59,10 +101,12 @@ def load_checkpoint(path: str | os.PathLike, device: Any = "cpu") -> dict[str, A
         if isinstance(error, MemoryError) or "memory" in str(error):
             raise
         state = error
-    if not isinstance(state, dict):  # the checksum is right: somebody else wrote it
+    if not isinstance(state, dict):  # the checksum is right: somebody else wrote it, or an earlier version
+        strange = re.search(r"GLOBAL ([\w.]+)", str(state))  # the type that PyTorch does not read
         raise DamagedCheckpoint(
-            f"expected tensors, numbers and texts by their names in {Path(path).name}, got {type(state).__name__}: "
-            "this file is not of this course, choose another"
+            f"expected tensors, numbers, texts, lists and dictionaries in {Path(path).name}, got "
+            f"{strange[1] if strange else type(state).__name__}: the file is whole, but it was "
+            "saved with what is never read back; use another checkpoint"
         )
     return state
 
@@ -87,11 +131,12 @@ class CheckpointFolder:
 
     def paths(self) -> list[Path]:
         """The checkpoints, oldest first; a name without a number is another file's."""
-        found = [path for path in self.folder.glob("step-*.pt") if path.stem[5:].isdecimal()]
+        found = [path for path in self.folder.glob("step-*.pt") if _NAME.fullmatch(path.name)]
         return sorted(found, key=lambda path: int(path.stem[5:]))
 
     def save(self, step: int, state: dict[str, Any]) -> None:
         """Save, then remove what is older than the newest `keep`, and what killed runs left half written."""
+        check_whole(0, step=step)
         newest = self.folder / f"step-{step:08d}.pt"
         save_checkpoint(newest, state)
         older = [path for path in self.paths()[: -self.keep] if path != newest]
