@@ -43,7 +43,9 @@ def written_whole(path: str | os.PathLike) -> Iterator[BinaryIO]:
         if path.exists():
             shutil.copymode(path, temporary)
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError) and error.filename == str(temporary):
+            error.filename = str(path)
         temporary.unlink(missing_ok=True)
         raise
 

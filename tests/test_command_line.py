@@ -51,6 +51,11 @@ def test_values_out_of_bounds_are_refused(kind, text, words):
     assert str(error.value) == words
 
 
+@pytest.mark.parametrize("text", ["-1e1", "-.5", "-10", "-1E-3"])
+def test_a_negative_number_is_no_option(text):
+    assert train.parser().parse_args(["--length-penalty", text]).length_penalty == float(text)
+
+
 def test_values_on_the_bounds_are_taken():
     assert [whole(1)("1"), whole(0, 5)("5"), number(least=0, below=1)("0"), number()("-2e3")] == [1, 5, 0.0, -2000.0]
 
@@ -87,6 +92,7 @@ def stop(error):
     [
         (ValueError("expected 1,\n  got 2"), 1, "add: expected 1, got 2\n"),
         (OSError(13, "Permission denied", "/x"), 1, "add: expected to read or write '/x', got 'Permission denied': "),
+        (ValueError("expected a tab, got '   b'"), 1, "add: expected a tab, got '   b'\n"),
         (ConnectionError("no answer"), 1, "add: no answer\n"),
         (Odd("too odd"), 1, "add: too odd\n"),
         (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), 1, "add: expected enough memory, got less"),

@@ -7,7 +7,7 @@ from base64 import b64decode
 import pytest
 import torch
 from safetensors import safe_open
-from safetensors.torch import load_file, load_model
+from safetensors.torch import load_file, load_model, save
 from small_run import make_run, make_translator
 
 from course_lib.bpe.byte_level import ByteBPE, load_tokenizer
@@ -127,6 +127,27 @@ def test_what_a_training_keeps_is_no_place_for_the_files(tmp_path, capsys):
         assert export.main([str(run), "--output", str(output)]) == 1
         assert f"expected a folder without a training for the files, got {output}: name" in capsys.readouterr().err
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["config.json", "vocabulary.json", "model.safetensors", "weights.js"])
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b'{"model_type": "bert", "vocab_size": 7}', save({"w": torch.ones(1)})]
+)
+def test_files_that_are_not_of_an_export_are_spared(name, content, tmp_path, capsys):
+    run = make_run(tmp_path / "run")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / name).write_bytes(content)
+    assert export.main([str(run), "--output", str(tmp_path / "mine")]) == 1
+    words = f"got {tmp_path / 'mine' / name}, which export did not write: name another folder"
+    assert words in capsys.readouterr().err
+    assert [path.read_bytes() for path in (tmp_path / "mine").iterdir()] == [content]
+
+
+def test_an_export_is_written_a_second_time(tmp_path):
+    pre_norm().save(tmp_path)
+    for _ in range(2):
+        assert export.main([str(tmp_path)]) == 0
+    assert len(list((tmp_path / "exported").iterdir())) == 4
 
 
 def test_what_is_no_translator_is_refused_in_one_line(tmp_path, capsys):

@@ -110,6 +110,73 @@ def test_going_on_from_a_saved_state(name):
     assert all(map(torch.equal, second.parameters(), whole.parameters()))
 
 
+def first(states):
+    """What the last optimizer remembers of its first parameter; Muon's, where there are two."""
+    return states[-1]["state"][0]
+
+
+CHANGES = {
+    "one number": lambda old: torch.zeros(1),
+    "none": lambda old: torch.zeros(0),
+    "a row less": lambda old: old[1:],
+    "the other way round": lambda old: old.T,
+    "an axis more": lambda old: old[None],
+    "double": lambda old: old.double(),
+    "half": lambda old: old.bfloat16(),
+    "whole": lambda old: old.int(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(("name", "part"), [("adamw", "exp_avg"), ("adamw", "exp_avg_sq"), ("muon", "momentum_buffer")])
+def test_what_was_remembered_of_other_shapes_is_refused_before_an_update(name, part, change):
+    """The fused update would write behind it."""
+    train(model := net(), optimizers := Optimizers(model, name, weight_decay=0.1), 1)
+    states = optimizers.state_dict()
+    first(states)[part] = CHANGES[change](first(states)[part])
+    words = rf"expected {part} as \(\d+, \d+\), torch.float32 of parameter 0, got \("
+    with pytest.raises(ValueError, match=words):
+        Optimizers(net(), name, weight_decay=0.1).load_state_dict(states)
+
+
+@pytest.mark.parametrize("step", [torch.zeros(7), torch.tensor(1), torch.zeros(0)])
+def test_the_number_of_updates_is_one_number(step):
+    train(model := net(), optimizers := Optimizers(model, "adamw", weight_decay=0.1), 1)
+    states = optimizers.state_dict()
+    first(states)["step"] = step
+    with pytest.raises(ValueError, match=r"expected step as \(\), torch.float32 of parameter 0, got \("):
+        Optimizers(net(), "adamw", weight_decay=0.1).load_state_dict(states)
+
+
+def test_what_another_optimizer_remembers_is_refused():
+    train(model := net(), optimizers := Optimizers(model, "adamw", weight_decay=0.1), 1)
+    states = optimizers.state_dict()
+    with pytest.raises(ValueError, match="expected what was remembered of"):
+        Optimizers(net(), "muon", weight_decay=0.1).load_state_dict(states)
+    del first(states)["exp_avg"]
+    with pytest.raises(ValueError, match="expected another optimizer, got step, exp_avg_sq of a parameter"):
+        Optimizers(net(), "adamw", weight_decay=0.1).load_state_dict(states)
+    with pytest.raises(ValueError, match="expected what was remembered of 2 parameters, got others"):
+        Optimizers(nn.Linear(5, 11), "adamw", weight_decay=0.1).load_state_dict(optimizers.state_dict())
+
+
+def test_memory_laid_out_otherwise_is_taken_over_as_the_parameters_are():
+    """Numbers that share their memory, or stand in another order: the update would mix them up, or write behind."""
+    states, found = [], []
+    for change in (torch.clone, lambda old: old.T.contiguous().T):
+        train(model := net(), optimizers := Optimizers(model, "adamw", weight_decay=0.1), 2)
+        states = optimizers.state_dict()
+        first(states)["exp_avg"] = change(first(states)["exp_avg"])
+        again = Optimizers(model, "adamw", weight_decay=0.1)
+        again.load_state_dict(states)
+        train(model, again, 2)
+        found.append([parameter.detach().clone() for parameter in model.parameters()])
+    assert all(map(torch.equal, *found))
+    first(states)["exp_avg"] = torch.zeros(1, 1).expand(7, 5)
+    again.load_state_dict(states)
+    assert again.state_dict()[0]["state"][0]["exp_avg"].stride() == (5, 1)
+
+
 @pytest.mark.parametrize("name", ["adamw", "muon"])
 def test_every_parameter_of_every_model_moves(name):
     src, tgt = torch.tensor([[4, 5, 2]]), torch.tensor([[1, 6, 7]])

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from xml.etree import ElementTree
 
 import pytest
@@ -203,6 +204,31 @@ def test_a_file_of_pairs_that_has_changed_is_refused(tmp_path):
         prepare(run, OPTIONS | {"data": str(pairs)})
     with pytest.raises(ValueError, match="put the old file back, or name another folder or file"):
         check_data(run, {"data": None})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("seed", value) for value in (-5, 10**40, 2**32, 1.0, True, "7")),
+        *(("beam", value) for value in (0, -1, 1001, 2.5)),
+        *(("length_penalty", value) for value in (11, -10.5, math.nan, math.inf, False)),
+    ],
+)
+def test_recorded_options_are_checked_as_typed_ones_are(name, value, tmp_path):
+    (tmp_path / "options.json").write_text(json.dumps({name: value}))
+    with pytest.raises(ValueError, match=rf"expected for '{name}' in .*options\.json what train writes there"):
+        recorded_options(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["options.json", "vocabulary.json", "pairs.tsv"])
+def test_what_may_never_end_is_not_read(name, tmp_path, monkeypatch):
+    run = make_run(tmp_path)
+    (run / "options.json").write_text(json.dumps({"data": str(run / "pairs.tsv"), "data_checksum": "7"}))
+    (run / name).unlink(missing_ok=True)
+    (run / name).symlink_to(os.devnull)
+    work = open_translator if name == "vocabulary.json" else lambda folder: check_data(folder, {"data": None})
+    with pytest.raises(ValueError, match=rf"expected a file, got .*{name}, which is a pipe or a device"):
+        work(run)
 
 
 def test_a_model_without_its_checkpoints_is_not_overwritten(tmp_path):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import forked
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -295,6 +296,71 @@ def test_checkpoint_of_something_else_is_refused(tmp_path):
     CheckpointFolder(tmp_path).save(99, {"step": 99})
     with pytest.raises(ValueError, match="expected the settings of the checkpoint"):
         make_trainer(tmp_path).run()
+
+
+def change(part, name, value):
+    """A change of a checkpoint: the content in, the content out."""
+    return lambda content: content | {part: content[part] | {name: value}}
+
+
+POINT = {"step": 10, "seconds": 0.5, "tokens": 100, "val_loss": 2.0}
+FOREIGN = {
+    "a number as a text": change("state", "step", "30"),
+    "a fraction": change("state", "step", 3.5),
+    "less than nothing": change("state", "step", -5),
+    "an absurd number": change("state", "step", 10**9),
+    "a number beyond all": change("state", "tokens", 10**400),
+    "a negative place": change("state", "index", -1),
+    "more epochs than updates": change("state", "epoch", 31),
+    "no time": change("state", "seconds", None),
+    "a time that is none": change("state", "seconds", float("nan")),
+    "time without end": change("state", "seconds", float("inf")),
+    "no curve": change("state", "curve", None),
+    "a table as a curve": change("state", "curve", {}),
+    "points without numbers": change("state", "curve", [{}]),
+    "points that are texts": change("state", "curve", ["2.0"]),
+    "a loss as a text": change("state", "curve", [POINT | {"val_loss": "2.0"}]),
+    "a point at no time": change("state", "curve", [POINT | {"seconds": float("nan")}]),
+    "an unknown name": change("state", "lucky", 7),
+    "no state": lambda content: content | {"state": None},
+    "no settings": lambda content: content | {"settings": None},
+    "settings as a list": lambda content: content | {"settings": [3]},
+    "no weights": lambda content: content | {"model": None},
+    "weights as numbers": lambda content: content | {"model": dict.fromkeys(content["model"], 1.0)},
+    "no optimizer": lambda content: content | {"optimizers": [None]},
+    "an empty optimizer": lambda content: content | {"optimizers": [{}]},
+    "two optimizers": lambda content: content | {"optimizers": content["optimizers"] * 2},
+    "no groups": lambda content: content | {"optimizers": [content["optimizers"][0] | {"param_groups": []}]},
+    "nothing but the step": lambda content: {"step": 30},
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_a_checkpoint_that_no_training_left_is_refused_in_one_sentence(what, tmp_path):
+    trainer = make_trainer(tmp_path, steps=4)
+    trainer.run()
+    trainer.checkpoints.save(4, FOREIGN[what](trainer.checkpoints.load_newest()))
+    before = [(path.name, path.read_bytes()) for path in sorted(tmp_path.iterdir())]
+    with pytest.raises(ValueError, match=r"expected (a checkpoint of this model|the settings of the checkpoint)"):
+        make_trainer(tmp_path, steps=8).run()
+    assert [(path.name, path.read_bytes()) for path in sorted(tmp_path.iterdir())] == before
+
+
+def test_settings_that_no_checkpoint_holds_are_refused_before_the_first_update(tmp_path):
+    rate = np.float64(1e-2)
+    with pytest.raises(TypeError, match=r"got state\['settings'\]\['peak_lr'\]: numpy.float64: save it"):
+        make_trainer(tmp_path, peak_lr=rate).run()
+    assert list(tmp_path.iterdir()) == []
+    make_trainer(peak_lr=rate, steps=2).run()  # without a folder nothing is saved
+
+
+def test_a_finished_training_started_again_writes_nothing(tmp_path, monkeypatch):
+    """On a full disk it could not."""
+    make_trainer(tmp_path).run()
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    monkeypatch.setattr("os.fsync", lambda handle: pytest.fail("it writes"))
+    assert make_trainer(tmp_path).run().step == 30
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
 
 
 def test_time_budget_is_kept(monkeypatch):

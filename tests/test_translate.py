@@ -1,6 +1,7 @@
 """Translating from the command line: a line for a line, whatever the line is, and quiet ends."""
 
 import io
+import json
 import os
 import signal
 import subprocess
@@ -351,6 +352,17 @@ def test_no_file_of_the_model_is_overwritten(folder, source, capsys):
     translate(folder, source, "--output", folder / "model.pt", code=1)
     assert "expected --output other than the files that are read" in one_error(capsys)
     assert (folder / "model.pt").read_bytes() == before
+
+
+@pytest.mark.parametrize("place", ["pairs.tsv", "run/pairs.tsv", "link.tsv"])
+def test_the_sentences_of_the_training_are_not_overwritten(place, source, tmp_path, capsys):
+    run, pairs = make_run(tmp_path / "run"), tmp_path / place.replace("link", "pairs")
+    pairs.write_text("eins\tone\n")
+    (tmp_path / "link.tsv").symlink_to(pairs)
+    (run / "options.json").write_text(json.dumps({"data": str(pairs)}))
+    translate(run, source, "--output", tmp_path / place, code=1)
+    assert "expected --output other than the files that are read or kept" in one_error(capsys)
+    assert pairs.read_text() == "eins\tone\n"
 
 
 def test_a_translation_that_fails_leaves_the_old_output(folder, tmp_path, capsys):

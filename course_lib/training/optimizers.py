@@ -5,9 +5,11 @@ from itertools import chain
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 OPTIMIZERS = ("adamw", "muon")
+# What each remembers of a parameter: the number of its updates, or tensors with a value for each of its numbers.
+REMEMBERED = {torch.optim.AdamW: {"step", "exp_avg", "exp_avg_sq"}, torch.optim.Muon: {"momentum_buffer"}}
 
 
 def hidden_matrices(model: nn.Module) -> list[nn.Parameter]:
@@ -75,6 +77,31 @@ class Optimizers:
         return [optimizer.state_dict() for optimizer in self.each]
 
     def load_state_dict(self, states: Sequence[dict[str, Any]]) -> None:
-        """Go on from what `state_dict` gave."""
-        for optimizer, state in zip(self.each, states, strict=True):
+        """Go on from what `state_dict` gave; of its settings, the learning rate is taken over.
+
+        What was remembered of another model is refused with a ValueError. The fused update trusts its shapes: it
+        would write into memory that is not its own.
+        """
+        loaded = [_fitting(optimizer, state) for optimizer, state in zip(self.each, states, strict=True)]
+        for optimizer, state in zip(self.each, loaded, strict=True):
             optimizer.load_state_dict(state)
+
+
+def _fitting(optimizer: torch.optim.Optimizer, state: dict[str, Any]) -> dict[str, Any]:
+    """The state, with the optimizer's own settings, if it was remembered of the same parameters."""
+    (mine,), (saved,) = optimizer.state_dict()["param_groups"], state["param_groups"]  # one group each
+    parameters = dict(zip(mine["params"], optimizer.param_groups[0]["params"], strict=True))
+    if saved["params"] != mine["params"] or not state["state"].keys() <= parameters.keys():
+        raise ValueError(f"expected what was remembered of {len(parameters)} parameters, got others")
+    copies: dict[int, dict[str, Tensor]] = {}
+    for number, remembered in state["state"].items():
+        if remembered.keys() != REMEMBERED[type(optimizer)]:
+            raise ValueError(f"expected another optimizer, got {', '.join(remembered)} of a parameter")
+        copies[number] = {}
+        for name, value in remembered.items():
+            like = torch.zeros((), dtype=torch.float32) if name == "step" else parameters[number]
+            if (value.shape, value.dtype) != (like.shape, like.dtype):
+                wanted, got = (f"{tuple(t.shape)}, {t.dtype}" for t in (like, value))
+                raise ValueError(f"expected {name} as {wanted} of parameter {number}, got {got}")
+            copies[number][name] = torch.empty_like(like).copy_(value)  # laid out in memory as the parameter is
+    return {"state": copies, "param_groups": [mine | {"lr": float(saved["lr"])}]}

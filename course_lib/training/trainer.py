@@ -11,12 +11,14 @@ import torch
 from torch import Tensor, distributed, nn
 from tqdm.auto import tqdm
 
+from course_lib.sizes import check_between, check_whole
 from course_lib.tokens import PAD
 from course_lib.training import TrainingSettings, cosine, plain_loss
-from course_lib.training.checkpoint import CheckpointFolder
+from course_lib.training.checkpoint import CheckpointFolder, check_loadable
 from course_lib.training.interrupts import Interrupts
 from course_lib.training.optimizers import Optimizers
 
+LARGEST = 2**63 - 1  # of what is counted
 BAR = "{desc}{percentage:3.0f}% |{bar}| {elapsed}, {remaining} left"
 PARTS = 20  # of a training: after each of them a line of news is told
 
@@ -30,6 +32,7 @@ class TrainingState:
     """Where a training stands: all of it goes into a checkpoint. `index` counts the done batches of `epoch`.
 
     `seconds` were spent on updates, evaluation and checkpoints aside; `tokens` are real targets, `curve` evaluations.
+    What no training leaves behind raises a ValueError.
     """
 
     step: int = 0
@@ -38,6 +41,19 @@ class TrainingState:
     seconds: float = 0.0
     tokens: int = 0
     curve: list[dict[str, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        check_whole(0, step=self.step, epoch=self.epoch, index=self.index, tokens=self.tokens)
+        check_between(0, LARGEST, seconds=self.seconds, tokens=self.tokens)
+        if not max(self.epoch, self.index) <= self.step <= self.tokens:
+            raise ValueError(
+                f"expected an update or more an epoch and a target or more an update, got epoch {self.epoch}, "
+                f"batch {self.index}, update {self.step}, {self.tokens} targets: use another checkpoint"
+            )
+        for point in self.curve if isinstance(self.curve, list) else [self.curve]:
+            if not isinstance(point, dict) or not isinstance(point.get("val_loss", 0.0), int | float):
+                raise ValueError(f"expected evaluations in the curve, got {point!r:.60}: use another checkpoint")
+            check_between(0, LARGEST, **{name: point.get(name) for name in ("step", "seconds", "tokens")})
 
 
 class Trainer:
@@ -69,6 +85,7 @@ class Trainer:
         self.interrupts = Interrupts()
         self.stopped = 0  # the number of the signal that asked for it
         self.whole = True  # weights and `state` belong together
+        self.kept = asdict(self.state)  # what the newest checkpoint says
         self.recent_loss = math.nan  # of the training batches, with smoothing
         if self.world > 1:  # all begin with the weights of the first
             for weight in model.state_dict().values():
@@ -81,6 +98,8 @@ class Trainer:
         after every twentieth part of the training, and at its end: for outputs that show no bar.
         """
         self.resume()
+        if self.checkpoints is not None:  # to learn it after the first minutes would be late
+            check_loadable(self._content())
         self.stopped, told, begun = 0, -1, self.state.step
         bar = tqdm(total=100, disable=self.quiet or None, bar_format=BAR)
         try:
@@ -104,7 +123,7 @@ class Trainer:
                     tell(f"{self.progress:4.0%} {self._news().rstrip()}")
         finally:
             bar.close()
-            if self.whole and self.state.step:
+            if self.whole and self.state.step and asdict(self.state) != self.kept:
                 self._save()
         if self.interrupts.seen and not self.stopped:  # it came when all updates were done: the rest is not wanted
             raise KeyboardInterrupt(self.interrupts.seen)
@@ -219,28 +238,35 @@ class Trainer:
         validation = f", validation {last:.3f}" if math.isfinite(last) else ""
         return f"update {state.step}, loss {self.recent_loss:.3f}{validation}, {speed:,.0f} tokens/s "
 
+    def _content(self) -> dict[str, Any]:
+        """What a checkpoint holds."""
+        trained = {"model": self.model.state_dict(), "optimizers": self.optimizers.state_dict()}
+        return trained | {"state": asdict(self.state), "settings": asdict(self.settings)}
+
     def _save(self) -> None:
         if self.checkpoints is not None and self.rank == 0:
-            trained = {"model": self.model.state_dict(), "optimizers": self.optimizers.state_dict()}
-            stands = {"state": asdict(self.state), "settings": asdict(self.settings)}
-            self.checkpoints.save(self.state.step, trained | stands)
+            content = self._content()
+            self.checkpoints.save(self.state.step, content)
+            self.kept = content["state"]
 
     def resume(self) -> None:
         """Take up the newest checkpoint, where there is one; `run` begins with it."""
         content = self.checkpoints.load_newest(self.device) if self.checkpoints is not None else None
         if content is None:
             return
-        saved, mine = content.get("settings", {}), asdict(self.settings)
+        saved, mine = content.get("settings"), asdict(self.settings)
+        saved = saved if isinstance(saved, dict) else {}
         if changed := [name for name in mine if saved.get(name) != mine[name] and name not in ("steps", "seconds")]:
             was = ", ".join(f"{name}={saved.get(name)!r}" for name in changed)
             raise ValueError(f"expected the settings of the checkpoint ({was}), got others: use them or another folder")
         try:
+            state = TrainingState(**content["state"])
             self.model.load_state_dict(content["model"])
             self.optimizers.load_state_dict(content["optimizers"])
-            self.state = TrainingState(**content["state"])
-        except (LookupError, TypeError, ValueError, RuntimeError) as error:
-            reason = " ".join(str(error).split())[:100]
+        except (LookupError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+            reason = " ".join(str(error).split())[:150]
             raise ValueError(
                 f"expected a checkpoint of this model in {self.checkpoints.folder}, got another ({reason}): "
                 "use another folder"
             ) from None
+        self.state, self.kept = state, asdict(state)

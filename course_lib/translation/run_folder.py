@@ -13,13 +13,12 @@ from typing import Any
 import torch
 from filelock import FileLock, Timeout
 
-from course_lib.beam_search import LARGEST_PENALTY
 from course_lib.bleu.tokenizers import TOKENIZERS
 from course_lib.bpe.subwords import read_json, write_json
-from course_lib.files import sha256, written_whole
+from course_lib.files import read_file, sha256, written_whole
 from course_lib.training.checkpoint import CheckpointFolder, average_weights, load_checkpoint
 from course_lib.translation import Translator
-from course_lib.translation.commands.options import MOST_BEAMS, check_writable
+from course_lib.translation.commands.options import BEAMS, PENALTIES, SEEDS, check_writable, fits
 
 BUILT_IN = ("course", "multi30k")  # corpora with names, also where a file has that name
 KEPT = ("model.pt", "vocabulary.json", "options.json", "checkpoints", "curve.json", "curve.svg", ".lock")
@@ -33,9 +32,9 @@ READ: dict[str, Callable[[Any], bool]] = {
     "data": lambda value: isinstance(value, str),
     "data_checksum": lambda value: isinstance(value, str),
     "reverse": lambda value: isinstance(value, bool),
-    "seed": lambda value: type(value) is int,
-    "beam": lambda value: type(value) is int and 1 <= value <= MOST_BEAMS,
-    "length_penalty": lambda value: type(value) in (int, float) and abs(value) <= LARGEST_PENALTY,
+    "seed": lambda value: fits(SEEDS, value),
+    "beam": lambda value: fits(BEAMS, value),
+    "length_penalty": lambda value: fits(PENALTIES, value),
     "tokenize": lambda value: isinstance(value, str) and value in TOKENIZERS,
 }
 
@@ -88,6 +87,12 @@ def files_of(folder: Path | None, output: Path | None = None) -> list[Path]:
     return [place / name for place in ([] if folder is None else [folder]) + around for name in KEPT]
 
 
+def recorded_data(folder: Path | None) -> list[str]:
+    """The files with the sentences of the training in the folder: not to write over."""
+    data = recorded_options(folder).get("data") if folder else None
+    return [] if data in (None, *BUILT_IN) else [data]
+
+
 def check_data(folder: Path, options: dict[str, Any]) -> None:
     """Refuse other sentences, or another seed, for the same data: held-out sentences would be others, too."""
     before, seed = recorded_options(folder), options.get("seed")
@@ -95,7 +100,7 @@ def check_data(folder: Path, options: dict[str, Any]) -> None:
         return
     if seed is not None and before.get("seed", seed) != seed:
         raise ValueError(f"expected the seed of the training in {folder}, {before['seed']}, got {seed}: leave it out")
-    if before.get("data_checksum", "") and sha256(Path(before["data"]).read_bytes()) != before["data_checksum"]:
+    if before.get("data_checksum", "") and sha256(read_file(before["data"])) != before["data_checksum"]:
         raise ValueError(
             f"expected the sentences with which the training in {folder} began, got others in {before['data']}: "
             "put the old file back, or name another folder or file"

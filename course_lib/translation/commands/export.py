@@ -4,8 +4,10 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 import torch
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
@@ -31,6 +33,11 @@ what to expect
   A line for each file. The pages read a Transformer with subwords of characters, as `train`
   makes it of the course corpus; for other translators, no weights.js is written.
 """
+OURS = {  # how a file begins that an earlier export wrote
+    "config.json": b'{\n "vocab_size": ',
+    "vocabulary.json": b'{\n"format": "' + FORMAT.encode(),
+    "weights.js": for_pages(b"")[:30],
+}
 SCALE = ".scale"  # what the scales of a rounded matrix are called, behind its name
 FOR_PAGES = {"norm_first": True, "activation": "relu", "positions": "sinusoidal", "tied": True}
 
@@ -65,6 +72,10 @@ def run(options: argparse.Namespace) -> None:
     kept = [path.resolve() for path in files_of(options.folder, target)]
     if (target / "model.pt").exists() or any(target.resolve().is_relative_to(path) for path in kept):
         raise ValueError(f"expected a folder without a training for the files, got {target}: name another")
+    if foreign := [path for path in (target / name for name in (*OURS, "model.safetensors")) if not ours(path)]:
+        raise ValueError(
+            f"expected a folder for the files, got {foreign[0]}, which export did not write: name another folder"
+        )
     cli.check_writable(target)
     for name, content in files.items():
         with written_whole(target / name) as file:
@@ -73,6 +84,22 @@ def run(options: argparse.Namespace) -> None:
     translator.vocabulary.save(target / "vocabulary.json")
     for name in sorted([*files, "config.json", "vocabulary.json"]):
         print(f"{target / name}  {(target / name).stat().st_size:,} bytes")
+
+
+def ours(path: Path) -> bool:
+    """Whether export may write there: nothing is there yet, or what an earlier export wrote."""
+    if not path.exists():
+        return True
+    if not path.is_file():
+        return False
+    if path.name != "model.safetensors":
+        with path.open("rb") as file:
+            return file.read(len(OURS[path.name])) == OURS[path.name]
+    try:
+        with safe_open(path, "pt") as file:
+            return {"kind", "config", "vocabulary"} <= (file.metadata() or {}).keys()
+    except SafetensorError:
+        return False
 
 
 def packed(translator: Translator, rounding: bool = False) -> bytes:

@@ -4,6 +4,7 @@ import argparse
 import errno
 import math
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -40,6 +41,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, prog: str, description: str, epilog: str = EXIT_CODES, **others: Any):
         form = argparse.RawDescriptionHelpFormatter
         super().__init__(prog, description=description, epilog=epilog, formatter_class=form, **others)
+        self._negative_number_matcher = re.compile(r"-\.?[0-9]")  # -1e9 is a number, too
 
     def error(self, message: str) -> None:
         self.exit(2, f"{self.prog}: {message}; --help explains the options\n")
@@ -89,6 +91,23 @@ def _reader(kind: type, fits: Callable[[float], bool], wanted: str) -> Callable[
     return read
 
 
+def fits(kind: Callable[[str], float], value: object) -> bool:
+    """Whether a number from elsewhere than the command line is one that this type of option takes.
+
+    >>> fits(whole(1), 12), fits(whole(1), 0), fits(whole(1), "12")
+    (True, False, False)
+    """
+    try:
+        return type(value) in (int, float) and kind(repr(value)) == value
+    except argparse.ArgumentTypeError:
+        return False
+
+
+SEEDS = whole(0, LARGEST_SEED)
+BEAMS = whole(1, MOST_BEAMS)
+PENALTIES = number(least=-LARGEST_PENALTY, most=LARGEST_PENALTY)
+
+
 def path(text: str) -> Path:
     """The type of an option that names a file or a folder: an empty name, as of a variable without a value, is none.
 
@@ -108,9 +127,8 @@ def add_threads(group: argparse._ActionsContainer) -> None:
 
 def add_search(group: argparse._ActionsContainer, beam_help: str, penalty: float | None = 1.0) -> None:
     """The options of a search, with the bounds that `course_lib.beam_search` has."""
-    group.add_argument("--beam", type=whole(1, MOST_BEAMS), help=beam_help)
-    penalties = number(least=-LARGEST_PENALTY, most=LARGEST_PENALTY)
-    group.add_argument("--length-penalty", type=penalties, default=penalty, help="larger: longer translations win")
+    group.add_argument("--beam", type=BEAMS, help=beam_help)
+    group.add_argument("--length-penalty", type=PENALTIES, default=penalty, help="larger: longer translations win")
 
 
 def add_tokenize(group: argparse._ActionsContainer, usual: str, default: str | None = None) -> None:
@@ -122,7 +140,11 @@ def add_tokenize(group: argparse._ActionsContainer, usual: str, default: str | N
 def check_writable(folder: Path) -> None:
     """Make `folder` and write into it once: better to learn before the work than after it that it cannot be done."""
     folder.mkdir(parents=True, exist_ok=True)
-    tempfile.TemporaryFile(dir=folder).close()
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        error.filename = str(folder)  # not the name of that file
+        raise
 
 
 def check_file(
@@ -190,7 +212,7 @@ def explain(error: Exception) -> str:
         return f"expected to read and write files, got {error.strerror!r}: check the disk"
     if isinstance(error, MemoryError) or _no_memory(error):
         return "expected enough memory, got less than the work takes: choose a smaller model, or smaller batches"
-    return " ".join(str(error).split())
+    return " ".join(map(str.strip, str(error).splitlines()))
 
 
 def _no_memory(error: Exception) -> bool:

@@ -16,7 +16,7 @@ from course_lib.reproducible import make_reproducible
 from course_lib.translation.commands import options as cli
 from course_lib.translation.commands.options import number, whole
 from course_lib.translation.report import bleu_note, evaluate, load_corpus, table
-from course_lib.translation.run_folder import check_data, files_of, open_translator, recorded_options
+from course_lib.translation.run_folder import check_data, files_of, open_translator, recorded_data, recorded_options
 
 DESCRIPTION = """\
 Score translations against references with BLEU and chrF, or a trained translator on its corpus.
@@ -62,7 +62,7 @@ def parser() -> cli.Parser:
     group.add_argument("--data", help=cli.DATA)
     group.add_argument("--split", action="append", help="this one; may be repeated (default: all that were held out)")
     group.add_argument("--reverse", action="store_true", default=None, help="translate in the other direction")
-    group.add_argument("--seed", type=whole(0, cli.LARGEST_SEED), help="of the corpus")
+    group.add_argument("--seed", type=cli.SEEDS, help="of the corpus")
     cli.add_search(group, "beam size; 1 is greedy", penalty=None)
     group.add_argument("--average", type=whole(1), metavar="N", help="weights: the mean of the last N checkpoints")
     cli.add_threads(group)
@@ -100,8 +100,7 @@ def run(options: argparse.Namespace) -> None:
     """Score files, or a translator, and print or write the figures."""
     printed = str(options.json) == "-"
     if options.json and not printed:
-        recorded = recorded_options(options.folder) if options.folder else {}
-        read = options.texts or [options.data or recorded.get("data", "course")]
+        read = options.texts or [options.data or "course", *recorded_data(options.folder)]
         cli.check_file(options.json, reads=read, keeps=files_of(options.folder, options.json))
     figures, text = score_files(options) if options.texts else score_folder(options)
     if options.json and not printed:

@@ -92,8 +92,9 @@ def parser() -> cli.Parser:
     group.add_argument("--optimizer", choices=OPTIMIZERS, help="muon: dearer updates that teach more")
     group.add_argument("--weight-decay", type=number(least=0), help="how strongly weights are drawn to zero")
     group.add_argument("--precision", choices=("float32", "bfloat16"), help="of matrix products; weights are float32")
-    seeds = whole(0, cli.LARGEST_SEED)
-    group.add_argument("--seed", type=seeds, default=0, help="of corpus, first weights, order, dropout (default: 0)")
+    group.add_argument(
+        "--seed", type=cli.SEEDS, default=0, help="of corpus, first weights, order, dropout (default: 0)"
+    )
     cli.add_threads(group)
 
     group = p.add_argument_group("output")

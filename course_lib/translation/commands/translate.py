@@ -19,7 +19,7 @@ from course_lib.translation import LONGEST
 from course_lib.translation.commands import options as cli
 from course_lib.translation.commands.options import whole
 from course_lib.translation.report import one_line, single_spaces
-from course_lib.translation.run_folder import files_of, open_translator, recorded_options
+from course_lib.translation.run_folder import files_of, open_translator, recorded_data, recorded_options
 
 DESCRIPTION = """\
 Translate a file, the standard input, or what you type, a sentence a line.
@@ -89,7 +89,8 @@ def run(options: argparse.Namespace) -> None:
             stream = sys.stdin.buffer if options.file == "-" else stack.enter_context(open(options.file, "rb"))
             source = blocks(stream, "the standard input" if options.file == "-" else options.file)
         if options.output:
-            cli.check_file(options.output, "--output", [options.file], files_of(options.folder, options.output))
+            reads = [options.file, *recorded_data(options.folder)]
+            cli.check_file(options.output, "--output", reads, files_of(options.folder, options.output))
         target = stack.enter_context(written_whole(options.output)) if options.output else sys.stdout.buffer
         quiet = typed or (options.output is None and sys.stdout.isatty())  # two things on one screen
         bar = stack.enter_context(tqdm(unit=" lines", disable=True if quiet else None))
