@@ -41,5 +41,7 @@ def store_model(
     content = packed(translator, rounding=True)
     path = folder / f"{Path(script).stem}.safetensors"
     path.write_bytes(content)
+    if translator.characters is not None:
+        numbers["characters"] = "".join(sorted(translator.characters))
     store(script, seeds, folder, sha256=hashlib.sha256(content).hexdigest(), **numbers)
     return path

@@ -77,7 +77,8 @@ def trained(seed: int = SEED, updates: int = UPDATES) -> tuple[Translator, Corpu
     make_reproducible(seed)
     keep_freed_memory()
     corpus, vocabulary, pairs = ready(seed)
-    translator = Translator(new_transformer(vocabulary), vocabulary)
+    characters = {character for pair in corpus["train"] for character in pair.src_text}
+    translator = Translator(new_transformer(vocabulary), vocabulary, characters)
     batches = Batches(pairs, RECIPE["max_tokens"], seed)
     Trainer(translator.model, batches, settings(updates, seed), loss=fast_loss).run()
     return translator, corpus

@@ -209,6 +209,48 @@ def test_what_it_cannot_read_is_refused_in_a_sentence(text, words, page):
     assert translate(page, "재윤은 잤다.").startswith("Jaeyun slept")
 
 
+TYPED = [
+    "하준은 책을 읽는다",
+    unicodedata.normalize("NFD", "하준은 책을 읽는다"),
+    "하준은 책을 읽는다.",
+    "하준은 책을 읽는다。",
+    "하준은 책을 읽는다 ?!…",
+    "하준은\u00a0책을 읽는다",
+    "\u3000하준은\u3000책을\u202f\u2009읽는다\u0085",
+    "하준은\u200b 책을 읽는다",
+    "\ufeff하준은 책\u00ad을 읽\u2060는다\u200e",
+    "하\u200d준은 책을 읽\u200c는다",
+    "하준은, “책을” 읽는다",
+    "하준은 책을 👨\u200d👩\u200d👧 읽는다 ❤\ufe0f 3€",
+    "하준은 책을 읽는다 😀",
+    "재윤은 slept",
+    "hello",
+    "재윤은 잤다 3",
+    "재윤은 뷁",
+    "재윤은 잤다é",
+    "می\u200cخواهم",
+    "...",
+]
+
+
+@pytest.mark.parametrize("text", TYPED, ids=ascii)
+def test_page_and_library_give_the_same_answer_or_refuse_the_same_letter(text, page, translator, unchecked):
+    said = translate(page, text)
+    fates = translator.unknown(text)
+    marks = [f"“{mark}”" for mark, fate in fates.items() if "left out" in fate]
+    letters = [letter for letter, fate in fates.items() if "a guess" in fate]
+    [found] = translator.search([text], beam_size=1)
+    if letters:
+        assert re.search("got “(.)”", said)[1] in letters
+    elif not translator.as_read(text):
+        assert said == "Expected a Korean sentence, got nothing: type one, or choose an example."
+        assert found[0].tokens == []
+    else:
+        assert said.startswith(f"{translator.vocabulary.decode(found[0].tokens)} {len(found[0].tokens) + 1} tokens in ")
+        note = f"Left out: {', '.join(marks)}, never seen in training."
+        assert (note in said) == bool(marks)
+
+
 @pytest.mark.parametrize("docname", page_translator.CARDS)
 def test_examples_are_not_of_the_training_and_what_is_said_of_them_holds(docname, translator, course, unchecked):
     examples = page_translator.CARDS[docname][2]

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import unicodedata
 from contextlib import suppress
 from itertools import islice
 
@@ -20,7 +21,7 @@ from course_lib.bpe import BPE
 from course_lib.bpe.byte_level import ByteBPE
 from course_lib.translation import Translator
 from course_lib.translation.commands.translate import LONGEST, blocks, looked_at, main
-from course_lib.translation.report import one_line, single_spaces
+from course_lib.translation.report import one_line
 
 ODD = "eins\r\n\n  zwei \t drei \nне 한국어 😀 e\u0301\u2028vier\x00\n \u3000\nvier\u0085eins"
 ODD_TEXTS = ["eins", "", "zwei drei", "не 한국어 😀 e\u0301 vier\x00", "", "vier eins"]
@@ -117,11 +118,12 @@ def test_attention_takes_the_largest_weight_and_keeps_columns():
 
 def test_a_very_long_line_is_cut_and_said(folder, tmp_path, capsys):
     path = tmp_path / "long"
-    path.write_text("eins\n" + "Ω" * LONGEST + "\n")  # two bytes each: two tokens each
+    path.write_text("eins\n" + "q" * LONGEST * 2 + "\n")
     translate(folder, path, "--beam", 1)
     out, err = capsys.readouterr()
     assert out.count("\n") == 2
-    assert err == f"line 2 has {2 * LONGEST + 1:,} tokens: only the first {LONGEST} are read\n"
+    said = f"line 2 has {2 * LONGEST + 1:,} tokens: only the first {LONGEST} are read\n"
+    assert err == f"line 2: 'q' was never seen in training: the translation is a guess\n{said}"
 
 
 class Pieces(io.BufferedIOBase):
@@ -212,8 +214,7 @@ def test_the_standard_input_is_not_overwritten(folder, source, monkeypatch, caps
     assert source.read_bytes() == before
 
 
-def test_no_break_spaces_are_part_of_words():
-    assert single_spaces("\u3000 Ça\u00a0va\u202f? \t\x0b oui\u2028") == "Ça\u00a0va\u202f? oui"
+def test_no_break_spaces_that_a_model_writes_are_kept():
     assert one_line("Ça\u00a0va\u202f?\n") == "Ça\u00a0va\u202f?"
 
 
@@ -372,3 +373,48 @@ def test_a_translation_that_fails_leaves_the_old_output(folder, tmp_path, capsys
     translate(folder, source, "--output", output, code=1)
     assert "expected UTF-8" in one_error(capsys)
     assert output.read_text() == "precious"
+
+
+def test_what_looks_the_same_is_translated_the_same(folder, tmp_path, capsysbinary):
+    texts = ["eins zwei", "drei vier"]
+    (tmp_path / "plain").write_text("\n".join(texts))
+    translate(folder, tmp_path / "plain", "--attention")
+    wanted = capsysbinary.readouterr()
+    odd = "\ufeffeins\u00a0zw\u200bei\r\r\n\ufeffdrei\u3000vi\xader\x00"
+    (tmp_path / "odd").write_bytes(odd.encode())
+    translate(folder, tmp_path / "odd", "--attention")
+    assert capsysbinary.readouterr() == wanted
+
+
+def test_decomposed_letters_are_those_that_training_had(tmp_path, capsys):
+    translator = make_translator()
+    vocabulary = BPE.train(["큰 개 é", "a big dog"], n_merges=9)
+    assert vocabulary.vocab_size <= translator.model.config.vocab_size
+    made = Translator(translator.model, vocabulary, characters="큰 개é")
+    texts = ["큰 개", "é 큰"]
+    spelled = [unicodedata.normalize("NFD", text) for text in texts]
+    assert spelled != texts
+    assert made.translate(spelled, max_len=6) == made.translate(texts, max_len=6)
+    assert made.unknown(spelled[0]) == {}
+
+
+def test_characters_that_training_never_had_are_named_at_their_first_line_and_counted(folder, tmp_path, capsys):
+    (tmp_path / "new").write_text("eins\nzwei.\ndrei ö vier.\n\neins €\n.\n")
+    translate(folder, tmp_path / "new")
+    out, err = capsys.readouterr()
+    assert err.splitlines() == [
+        "line 2: '.' was never seen in training and is left out",
+        "line 3: 'ö' was never seen in training: the translation is a guess",
+        "line 5: '€' was never seen in training and is left out",
+        "never seen in training: '.' in 3 lines",
+    ]
+    assert out.splitlines()[3::2] == ["", ""]  # nothing is left of the last line
+    (tmp_path / "old").write_text("eins\nzwei\ndrei ö vier\n\neins\n\n")
+    translate(folder, tmp_path / "old")
+    assert capsys.readouterr().out == out
+
+
+def test_what_training_had_is_not_told(folder, tmp_path, capsys):
+    (tmp_path / "known").write_text("eins zwei\tdrei\r\n vier\u00a0eins\n")
+    translate(folder, tmp_path / "known")
+    assert capsys.readouterr().err == ""

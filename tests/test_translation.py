@@ -1,17 +1,19 @@
 """The translator: text in, text out, the same one by one or many at once, and after saving and loading."""
 
 import inspect
+import warnings
 from unittest import mock
 
 import pytest
 import torch
 
 from course_lib.bpe import BPE
+from course_lib.bpe.byte_level import ByteBPE
 from course_lib.bpe.subwords import several
 from course_lib.corpus import Sentence
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.transformer import Transformer, TransformerConfig
-from course_lib.translation import Translator, alignment_accuracy, exact_match
+from course_lib.translation import Translator, UnseenCharacter, alignment_accuracy, exact_match
 
 TEXTS = ["eins", "zwei drei vier", "", "drei eins", "vier vier vier vier zwei", "neu Ω 한국어"]
 
@@ -127,3 +129,69 @@ def test_what_is_no_text_is_refused():
         words = f"expected texts, got {texts[-1]} among them: leave it out"
         with mock.patch("course_lib.translation.several", unchecked), pytest.raises(TypeError, match=words):
             search(make_translator("gru"), texts)
+
+
+def bytewise(characters=None):
+    torch.manual_seed(0)
+    vocabulary = ByteBPE.train(["eins zwei drei, vier", "one two three four"], n_merges=9)
+    config = TransformerConfig(vocabulary.vocab_size, d_model=8, n_heads=2, d_ff=16, n_layers=1)
+    return Translator(Transformer(config), vocabulary, characters)
+
+
+LEFT_OUT = "was never seen in training and is left out"
+GUESS = "was never seen in training: the translation is a guess"
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown", "read"),
+    [
+        ("eins, drei.", {".": LEFT_OUT}, "eins, drei"),
+        ("eins 😀 ö\u0308rei", {"😀": LEFT_OUT, "ö": GUESS, "\u0308": GUESS}, "eins ö\u0308rei"),
+        ("eins 2", {"2": GUESS}, "eins 2"),
+        ("«eins» – zwei!", dict.fromkeys("«»–!", LEFT_OUT), "eins zwei"),
+        ("\ufeff ei\u200bns\u00a0zwei\r", {}, "eins zwei"),
+        ("one", {"o": GUESS}, "one"),  # the letters of the targets are no letters of the sources
+        ("...", {".": LEFT_OUT}, ""),
+        ("", {}, ""),
+    ],
+)
+def test_unknown_characters_are_named_and_marks_among_them_are_not_read(text, unknown, read):
+    translator = bytewise(characters="eins zwei drei, vier")
+    assert translator.unknown(text) == unknown
+    assert translator.as_read(text) == read
+    assert translator.unknown(read) == {character: fate for character, fate in unknown.items() if fate == GUESS}
+    assert bytewise().unknown(text) == {}  # bytes alone do not tell
+
+
+def test_without_the_characters_of_training_the_vocabulary_tells():
+    translator = make_translator("gru")
+    assert translator.unknown("drei. zwei! one") == {".": LEFT_OUT, "!": LEFT_OUT}
+    assert translator.unknown("drei <") == {}  # a vocabulary always spells this one by its byte
+    known = Translator(translator.model, translator.vocabulary, characters="eins zwei drei vier")
+    assert known.unknown("zwe") == {}
+    assert known.unknown("eiz") == {"z": GUESS.replace("seen", "seen at this place of a word")}
+
+
+def test_who_translates_is_warned_once_with_the_first_text():
+    translator = bytewise(characters="eins zwei")
+    with pytest.warns(UnseenCharacter) as warned:
+        texts = translator.translate(["eins", "eins.", "zwei. ö"], beam_size=1, max_len=5)
+    assert [str(one.message) for one in warned] == [f"text 2: '.' {LEFT_OUT}; text 3: 'ö' {GUESS}"]
+    assert texts[0] == texts[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        translator.translate(["eins zwei"], beam_size=1, max_len=5)
+
+
+def test_the_characters_of_training_are_kept(tmp_path):
+    translator = bytewise(characters="eins, zwei")
+    translator.save(tmp_path)
+    assert Translator.load(tmp_path).characters == translator.characters == frozenset("eins, zw")
+    bytewise().save(tmp_path)
+    assert Translator.load(tmp_path).characters is None
+
+
+def test_attention_is_of_the_text_as_read():
+    translator = bytewise(characters="eins zwei")
+    clean = translator.attention("eins zwei", "one two")
+    torch.testing.assert_close(translator.attention("eins\u00a0zwei .", "one two"), clean)

@@ -142,6 +142,20 @@ class BPE(Subwords):
                 symbols.append(self.specials["<unk>"])
         return "".join(map(chr, symbols))
 
+    def unmet(self, text: str) -> list[str]:
+        """The characters that have no token where they are, inside of a word or at its end: bytes spell them.
+
+        The first character of the mark counts as met, for it never has a token.
+
+        >>> BPE.train(["low lower"], n_merges=2).unmet("lol wow!")
+        ['l', '!']
+        """
+        found = []
+        for word in filter(None, self.split(text)):
+            found += [letter for letter in word[:-1] if letter not in self.vocab]
+            found += [word[-1]] * (word[-1] + MARK not in self.vocab)
+        return [letter for letter in found if letter != MARK[0]]
+
     def mergeable(self, word: str) -> list[str]:
         symbols = self.spell(word)
         if MARK[0] not in word:

@@ -60,6 +60,10 @@ class Subwords:
         """The parts of a spelled word in which training looks for pairs."""
         return [self.spell(word)]
 
+    def unmet(self, text: str) -> list[str]:
+        """The characters of a text that training never had where they are; none, if the kind cannot know it."""
+        return []
+
     def token_bytes(self, token: str) -> bytes:
         """The UTF-8 bytes (of a piece) of a text that the token stands for."""
         raise NotImplementedError

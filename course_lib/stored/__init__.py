@@ -67,4 +67,5 @@ def model(name: str) -> Translator:
             # A rounded matrix is stored as whole numbers, one byte each, and a scale for every row.
             parameter.copy_(stored[key] * stored.get(key + SCALE, 1))
     vocabulary = json.loads(about["vocabulary"])
-    return Translator(trained, BPE(vocabulary["vocab"], [tuple(pair) for pair in vocabulary["merges"]]))
+    tokenizer = BPE(vocabulary["vocab"], [tuple(pair) for pair in vocabulary["merges"]])
+    return Translator(trained, tokenizer, record.get("characters"))

@@ -1,6 +1,7 @@
 """A translator: a trained model and its vocabulary, from text to text."""
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from course_lib.fast.memory import shapes_of
 from course_lib.probes import record_attention
 from course_lib.seq2seq import Seq2Seq, Seq2SeqConfig
 from course_lib.sizes import check_whole
+from course_lib.text import clean, is_mark
 from course_lib.tokens import BOS, EOS
 from course_lib.training.checkpoint import load_checkpoint, save_checkpoint
 from course_lib.transformer import Transformer, TransformerConfig
@@ -28,8 +30,15 @@ LONGEST = 500  # tokens of a source that are read; memory grows with the square
 MODELS = {"transformer": (Transformer, TransformerConfig), "gru": (Seq2Seq, Seq2SeqConfig)}
 
 
+class UnseenCharacter(UserWarning):
+    """A text to translate has a character that training never had."""
+
+
 class Translator:
     """`model` with the joint `vocabulary` of both languages; `save` and `load` keep the two in one folder.
+
+    `characters` are those of the sources of its training, so that it can tell which ones are new (`unknown`). Without
+    them, all that the vocabulary spells without bytes count as known.
 
     >>> vocabulary = BPE.train(["one two", "eins zwei"], n_merges=4)
     >>> config = TransformerConfig(vocabulary.vocab_size, d_model=8, n_heads=2, d_ff=16, n_layers=1)
@@ -38,16 +47,67 @@ class Translator:
     2
     """
 
-    def __init__(self, model: nn.Module, vocabulary: BPE | ByteBPE):
+    def __init__(self, model: nn.Module, vocabulary: BPE | ByteBPE, characters: Iterable[str] | None = None):
         vocabulary.check_course_ids()
         self.model, self.vocabulary = model, vocabulary
+        self.characters = None if characters is None else frozenset(characters) | {" "}
 
     @property
     def device(self) -> torch.device:
         return next(self.model.parameters()).device
 
+    def unknown(self, text: str) -> dict[str, str]:
+        """The characters of a text that training never had, and what becomes of each.
+
+        Punctuation and symbols are left out. Letters and digits are translated as bytes that nothing was learned of.
+
+        >>> vocabulary = BPE.train(["one two", "eins zwei"], n_merges=4)
+        >>> model = Transformer(TransformerConfig(vocabulary.vocab_size, d_model=8, n_heads=2, d_ff=16, n_layers=1))
+        >>> for character, fate in Translator(model, vocabulary, characters="eins zwei").unknown("zwölf.").items():
+        ...     print(character, fate)
+        . was never seen in training and is left out
+        ö was never seen in training: the translation is a guess
+        l was never seen in training: the translation is a guess
+        f was never seen in training: the translation is a guess
+        """
+        text = clean(text)
+        known = self.as_read(text)
+        left_out = [character for character in text if character not in known and character != " "]
+        fates = dict.fromkeys(left_out, "was never seen in training and is left out")
+        unmet = set(self.vocabulary.unmet(known))
+        for letter in known:
+            if self.characters is not None and letter not in self.characters:
+                fates[letter] = "was never seen in training: the translation is a guess"
+            elif letter in unmet:
+                place = "" if self.characters is None else " at this place of a word"
+                fates[letter] = f"was never seen{place} in training: the translation is a guess"
+        return fates
+
+    def as_read(self, text: str) -> str:
+        """The text as the model reads it: clean (`course_lib.text`), without punctuation and symbols that are unknown.
+
+        >>> vocabulary = BPE.train(["one two", "eins zwei"], n_merges=4)
+        >>> model = Transformer(TransformerConfig(vocabulary.vocab_size, d_model=8, n_heads=2, d_ff=16, n_layers=1))
+        >>> Translator(model, vocabulary).as_read(" eins,  zwei!")
+        'eins zwei'
+        """
+        text = clean(text)
+        new = set(self.vocabulary.unmet(text)) if self.characters is None else set(text) - self.characters
+        if marks := set(filter(is_mark, new)):
+            return clean("".join(character for character in text if character not in marks))
+        return text
+
     def translate(self, texts: Sequence[str], beam_size: int = 5, **settings) -> list[str]:
-        """The best translation of every text; `settings` as in `search`."""
+        """The best translation of every text; `settings` as in `search`.
+
+        A warning names the characters that training never had, each at the first text that has it.
+        """
+        texts, fates = list(several(texts)), {}
+        for number, text in enumerate(texts, start=1):
+            for character, fate in self.unknown(text).items():
+                fates.setdefault(character, f"text {number}: {character!r} {fate}")
+        if fates:
+            warnings.warn("; ".join(fates.values()), UnseenCharacter, stacklevel=2)
         return [self.vocabulary.decode(found[0].tokens) for found in self.search(texts, beam_size, **settings)]
 
     @torch.no_grad()
@@ -61,11 +121,12 @@ class Translator:
     ) -> list[list[Hypothesis]]:
         """The hypotheses for every text, best first; `beam_size` 1 is greedy search.
 
-        Texts of similar length share a batch, so that little is computed on padding; the order given comes back.
-        An empty text has an empty translation. `done` is told after each batch how many texts it had. A translation is
-        cut off after `max_len` tokens, or twice those of the longest source of its batch and 20 more.
+        The model reads every text `as_read` gives it. Texts of similar length share a batch, so that little is
+        computed on padding; the order given comes back. An empty text has an empty translation. `done` is told after
+        each batch how many texts it had. A translation is cut off after `max_len` tokens, or twice those of the
+        longest source of its batch and 20 more.
         """
-        texts = list(several(texts))
+        texts = [self.as_read(text) for text in several(texts)]
         check_whole(beam_size=beam_size, max_len=1 if max_len is None else max_len)
         self.model.eval()
         searcher = CachedTransformer(self.model) if isinstance(self.model, Transformer) else self.model
@@ -93,10 +154,11 @@ class Translator:
         """The last layer's cross-attention from every target word to every source word, head by head.
 
         Row t is read where word t is *predicted*: at the token before it. A word's weights are the mean over its
-        tokens; source tokens of a word are added up. What goes to the end of the sentence belongs to no word.
+        tokens; source tokens of a word are added up. What goes to the end of the sentence belongs to no word. The
+        source's words are those of `as_read(src_text)`.
         """
         self.model.eval()
-        src, tgt = self.vocabulary.encode(src_text), self.vocabulary.encode(tgt_text)
+        src, tgt = self.vocabulary.encode(self.as_read(src_text)), self.vocabulary.encode(tgt_text)
         batch = (pad([[*src, EOS]]), pad([[BOS, *tgt]]))
         with record_attention(self.model) as recorded:
             self.model(*(ids.to(self.device) for ids in batch))
@@ -110,6 +172,8 @@ class Translator:
         folder = Path(folder)
         kind = next(name for name, (cls, _) in MODELS.items() if isinstance(self.model, cls))
         content = {"kind": kind, "config": asdict(self.model.config), "weights": self.model.state_dict()}
+        if self.characters is not None:
+            content["characters"] = "".join(sorted(self.characters))
         save_checkpoint(folder / "model.pt", content | {"vocabulary": self.vocabulary.checksum})
         self.vocabulary.save(folder / "vocabulary.json")
 
@@ -145,7 +209,7 @@ class Translator:
             )
         model = model_class(config).to(device)
         model.load_state_dict(weights)
-        return cls(model, vocabulary)
+        return cls(model, vocabulary, content.get("characters"))  # earlier versions did not keep them
 
 
 def exact_match(translations: Sequence[str], pairs: Sequence[Sentence]) -> float:

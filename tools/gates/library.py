@@ -6,7 +6,7 @@ from pathlib import Path
 # The floors of course_lib, lowest first: a module imports from its own floor and from those below. A package stands on
 # one floor as a whole.
 BUILDING = (
-    ("tokens", "reproducible", "files", "sizes"),
+    ("tokens", "reproducible", "files", "sizes", "text"),
     (
         *("attention", "masks", "multi_head", "positional_encoding", "layer_norm", "attention_view", "probes"),
         *("bpe", "corpus", "batching", "bleu"),

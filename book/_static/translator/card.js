@@ -5,6 +5,11 @@
 const LONGEST_SOURCE = 40; // tokens; in training, the longest sentence has 26
 const END = 2; // the token
 const KOREAN = /^\p{Script=Hangul}$/u;
+// As course_lib/text.py has them: what nobody sees (joiners, too, which change no Korean letter), spaces, and marks. Its
+// training had no marks.
+const UNSEEN = /[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]/g;
+const SPACES = /[\s\x1c-\x1f\x85]+/g;
+const MARKS = /[\p{P}\p{S}\p{Cf}\ufe00-\ufe0f]/gu;
 
 const element = (name, attributes = {}, ...children) => {
   const made = document.createElement(name);
@@ -14,6 +19,12 @@ const element = (name, attributes = {}, ...children) => {
 };
 const minus = (number) => number.toFixed(2).replace("-", "−");
 const korean = (text) => element("span", { lang: "ko" }, text);
+
+// A text as the translator reads it, and the marks that are left out: as `Translator.as_read` in Python.
+function asRead(typed) {
+  const text = typed.replace(UNSEEN, "").normalize("NFC");
+  return { text: text.replace(MARKS, "").replace(SPACES, " ").trim(), marks: [...new Set(text.match(MARKS))] };
+}
 
 // What keeps the translator from reading a text, as the pieces of a sentence; nothing where it can be read.
 function refusal(translator, text) {
@@ -98,7 +109,7 @@ function courseTranslatorCard(place, translator) {
 
   async function translate() {
     const mine = ++run;
-    const typed = input.value.normalize("NFC").replace(/\s+/g, " ").replace(/[\s.?!]+$/, "").trim();
+    const { text: typed, marks } = asRead(input.value);
     const problem = refusal(translator, typed);
     input.setAttribute("aria-invalid", String(Boolean(problem)));
     beams.hidden = true;
@@ -137,7 +148,8 @@ function courseTranslatorCard(place, translator) {
     }
     said.ariaBusy = "false";
     said.replaceChildren(element("strong", {}, written()),
-      ` ${shown.steps.length} tokens in ${seconds.toFixed(2)} seconds on this machine.`);
+      ` ${shown.steps.length} tokens in ${seconds.toFixed(2)} seconds on this machine.`,
+      marks.length ? ` Left out: ${marks.map((mark) => `“${mark}”`).join(", ")}, never seen in training.` : "");
     place.dispatchEvent(new CustomEvent("translated", { detail: seconds }));
   }
 

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from io import BufferedIOBase
@@ -18,7 +19,7 @@ from course_lib.reproducible import make_reproducible
 from course_lib.translation import LONGEST
 from course_lib.translation.commands import options as cli
 from course_lib.translation.commands.options import whole
-from course_lib.translation.report import one_line, single_spaces
+from course_lib.translation.report import one_line
 from course_lib.translation.run_folder import files_of, open_translator, recorded_data, recorded_options
 
 DESCRIPTION = """\
@@ -38,6 +39,9 @@ what to expect
   A line for every line, in order; an empty line stays empty. Output comes as soon as a
   block is done, so a file of any size takes little memory. The translator knows the
   sentences it was trained on: words from elsewhere come out as best it can.
+  The text is read as in training: in NFC, with one space between words, and without
+  characters that nobody sees. Characters that training never had are named on the standard
+  error, each at its first line: punctuation and symbols are left out, letters are a guess.
 """
 
 BLOCK = 256  # lines translated together at most
@@ -94,13 +98,25 @@ def run(options: argparse.Namespace) -> None:
         target = stack.enter_context(written_whole(options.output)) if options.output else sys.stdout.buffer
         quiet = typed or (options.output is None and sys.stdout.isatty())  # two things on one screen
         bar = stack.enter_context(tqdm(unit=" lines", disable=True if quiet else None))
-        done = 0
+        done, unknown = 0, Counter()
         for lines in source:
+            tell_unknown(translator, lines, unknown, start=done + 1)
             for text in translate_lines(translator, lines, options, start=done + 1):
                 target.write(text.encode("utf-8", "replace"))
             target.flush()
             done += len(lines)
             bar.update(len(lines))
+    if often := [f"{character!r} in {count:,} lines" for character, count in unknown.most_common() if count > 1]:
+        print(f"never seen in training: {', '.join(often)}", file=sys.stderr)
+
+
+def tell_unknown(translator: Any, lines: Sequence[str], unknown: Counter[str], start: int = 1) -> None:
+    """Name the characters that training never had, each at its first line, and count the lines that have it."""
+    for number, line in enumerate(lines, start):
+        fates = translator.unknown(line)
+        for character in [each for each in fates if each not in unknown]:
+            print(f"line {number}: {character!r} {fates[character]}", file=sys.stderr)
+        unknown.update(fates.keys())
 
 
 def translate_lines(
@@ -108,9 +124,9 @@ def translate_lines(
 ) -> Iterator[str]:
     """What to write for each line, with its line feeds. `start` is the number of the first.
 
-    An empty line stays one, whatever the options. Runs of spaces and tabs count as one space.
+    A line of which nothing is read stays empty, whatever the options.
     """
-    sources = [single_spaces(line) for line in lines]
+    sources = [translator.as_read(line) for line in lines]
     for row, text in enumerate(sources):
         ids = translator.vocabulary.encode(text)
         if len(ids) > LONGEST:
