@@ -1,5 +1,6 @@
 """The course corpus against rules written apart from its grammar, and the reader of pair files against any bytes."""
 
+import gzip
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -15,6 +16,7 @@ from course_lib import corpus
 from course_lib.corpus import Corpus, Sentence, generate, grammar, lexicon, read_pairs, tagged, tree_sampler
 from course_lib.corpus.dictionary import INTRANSITIVE_VERBS, NOUN, SPEECH_VERBS, TRANSITIVE_VERBS
 from course_lib.corpus.morphology import ENDINGS, conjugate, romanize
+from course_lib.text import clean, twin
 
 DETERMINISTIC = ("train", "val", "test", "held_out_pairs", "held_out_names", "depth", "length")
 NOUN_FORMS = {en: (noun.en, noun.plural) for en, noun in NOUN.items()}
@@ -406,13 +408,13 @@ def test_a_file_of_pairs(tmp_path):
     assert {split: len({s.src for s in pairs[split]}) for split in pairs.splits} == {"train": 33, "val": 4, "test": 4}
     everything = [s for split in pairs.splits.values() for s in split]
     assert Counter((s.src_text, s.tgt_text) for s in everything) == Counter(
-        [(f"source {i}", f"target  {i}") for i in range(40)] + [("source 0", "another"), ("a\u2028b", "c")]
+        [(f"source {i}", f"target {i}") for i in range(40)] + [("source 0", "another"), ("a b", "c")]
     )
     sources = [{s.src for s in split} for split in pairs.splits.values()]
     assert not (sources[0] & sources[1] | sources[0] & sources[2] | sources[1] & sources[2])
     swapped = read_pairs(path).swapped()
     assert swapped.src_language == "tgt"
-    assert ("target", "", "3") in {s.src for split in swapped.splits.values() for s in split}
+    assert ("target", "3") in {s.src for split in swapped.splits.values() for s in split}
     assert read_pairs(path, seed=1)["test"] != read_pairs(path, seed=2)["test"]
 
 
@@ -445,8 +447,8 @@ def test_any_file_is_read_or_refused(tmp_path_factory, data):
         return
     assert isinstance(pairs, Corpus)
     for sentence in pairs["train"]:
-        assert sentence.src_text.encode() in data
-        assert sentence.tgt_text.encode() in data
+        assert sentence.src_text == clean(sentence.src_text) != ""
+        assert sentence.tgt_text == clean(sentence.tgt_text) != ""
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -459,9 +461,170 @@ def test_lines_end_as_on_every_system(end, last, tmp_path):
     assert sorted((pair.src_text, pair.tgt_text) for pair in pairs) == [(f"Hund {i}", f"dog {i}") for i in range(3)]
 
 
-def test_a_carriage_return_among_lines_is_part_of_one(tmp_path):
-    (tmp_path / "pairs.tsv").write_bytes(b"one\rtwo\tthree\n")
-    assert read_pairs(tmp_path / "pairs.tsv", held_out=0.0)["train"][0].src_text == "one\rtwo"
+def pairs_in(tmp_path, data, **settings):
+    """The pairs of a file with this content, in the order of its lines."""
+    path = tmp_path / "pairs.tsv"
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    read = read_pairs(path, held_out=0.0, **settings)["train"]
+    order = {pair: i for i, pair in enumerate(corpus.pairs_of_lines(path))}
+    return sorted(((pair.src_text, pair.tgt_text) for pair in read), key=order.__getitem__)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"one\rtwo\tthree\n",
+        b"one two\tthree\r\r\n",
+        "one\u00a0two\tthree\n",
+        "\ufeffone  two \t three\n",
+        "one\u200b two\tthr\u00adee\n",
+        " \n\t\t\n\u200b\none two\tthree\t\n",
+        gzip.compress(b"one two\tthree\n"),
+    ],
+    ids=ascii,
+)
+def test_what_looks_the_same_is_the_same_pair(data, tmp_path):
+    assert pairs_in(tmp_path, data) == [("one two", "three")]
+
+
+def test_decomposed_letters_are_composed_and_both_spellings_are_one_source(tmp_path):
+    line = "책을 읽는다\tcafé, đường\n"
+    found = pairs_in(tmp_path, line + unicodedata.normalize("NFD", line))
+    assert found == [("책을 읽는다", "café, đường")] * 2
+
+
+GOOD_FILES = [
+    "Go.\tVa !\tCC-BY 2.0 (France) Attribution: tatoeba.org #1\nHi.\tSalut.\tCC-BY 2.0\n",
+    "Go.\tVa !\t\nHi.\tSalut.\tnote\n",  # an empty note
+    "Go.\tVa !\nHi.\tSalut.\t\n",  # a tab at the end of one line
+    "ja\tyes\nnein\tno\nso\tso\nam\tat\num\taround\n",  # words as short as codes
+    "ein Hund\t1 dog\nzwei Hunde\t2 dogs\n",
+    "1 Hund\ta dog\n2 Hunde\ttwo dogs\n",
+    "eins\t1\nzwei\t2\n",
+    "1 2 3\t3 2 1\n4 5\t5 4\n",
+    "我有3本书\tI have 3 books\tn\n他有2本书\the has 2 books\tn\n",
+    "".join(f"Satz {i}\tsentence {i}\n" for i in range(40)) + "Satz\tsentence\ta note\n",  # few odd lines
+    "de\tWort\n",  # one line tells nothing
+]
+
+
+@pytest.mark.parametrize("text", GOOD_FILES, ids=lambda text: text[:20])
+def test_files_of_sentences_are_read(text, tmp_path):
+    lines = [tuple(line.split("\t")[:2]) for line in text.splitlines()]
+    assert sorted(pairs_in(tmp_path, text)) == sorted(lines)
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["1276\tLet's try.\t2481\tIntentemos.", "1277\tI go.\t2482\tMe voy."], "1, numbers, '1276', cut -f2,4"),
+        (["1276\teng\tLet's try.", "1277\teng\tI go."], "1, numbers, '1276', put the two sentences into the first"),
+        (["1.09\tHello\tHola", "1.2\tBye\tAdiós"], "1, numbers, '1.09', cut -f2,3"),
+        (["eng\tHello\tdeu\tHallo", "eng\tBye\tdeu\tTschüs"], "1, language codes, 'eng', cut -f2,4"),
+        (["Hello\ten\tHallo\tde", "Bye\ten\tTschüs\tde"], "2, language codes, 'en', cut -f1,3"),
+        (["pt_BR\tOi", "pt_BR\tTchau"], "1, language codes, 'pt_BR', put the two sentences there"),
+        (["id\ten\tde", "7\tHello\tHallo", "9\tBye\tTschüs"], "1, numbers, '7', cut -f2,3"),  # a heading
+        (["doc_1.txt\tHello\tHallo", "doc_2.txt\tBye\tTschüs"], "1, names with numbers, 'doc_1.txt', cut -f2,3"),
+        (["Hello\t0.87\tHallo", "Bye\t1e-05\tTschüs"], "2, numbers, '0.87', cut -f1,3"),
+        (["-0.31\tHello", "0.5\tBye"], "1, numbers, '-0.31', a file of its own"),
+        (["50%\tHello\tHallo", "#7\tBye\tTschüs"], "1, numbers, '50%', cut -f2,3"),
+        (["zh-Hans\t你好\tHello"] * 9 + ["?\t再见\tBye"], "1, language codes, 'zh-Hans', cut -f2,3"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_columns_without_sentences_are_refused(lines, words, tmp_path):
+    column, kind, example, advice = words.split(", ", 3)
+    with pytest.raises(ValueError, match=f"expected a sentence in column {column} of .*, got {kind}, such as") as told:
+        pairs_in(tmp_path, "\n".join(lines))
+    said = str(told.value)
+    assert advice in said
+    assert example.strip("'") in said or lines[1].split("\t")[int(column) - 1] in said
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["a b\tc"] * 8 + ["a\tb\tc", "d e\tf\tg h"], "got 2 in most lines and 3 in line 9 (2 of 10 lines differ)"),
+        (["Hello\tworld\tHola mundo", "So be it\tAsí sea"], "3 in most lines and 2 in line 2 (1 of 2"),
+        (["a b\tc\tnote one"] * 5 + ["d e\tf"] * 4, "3 in most lines and 2 in line 6 (4 of 9"),
+    ],
+)
+def test_a_changing_number_of_columns_is_refused(lines, words, tmp_path):
+    with pytest.raises(ValueError, match="expected the same number of columns in every line of") as told:
+        pairs_in(tmp_path, "\n".join(lines))
+    assert words in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("Hund\tdog\nKatze\tcat\n".encode("utf-16-be"), "got a NUL in line 1, as UTF-16 has them: save it as UTF-8"),
+        ("Hund\tdog\n".encode("utf-16-le"), "got a NUL in line 1"),
+        ("Hund\tdog\n".encode("utf-16"), "got a NUL in line 1"),
+        ("Hund\tdog\n".encode("utf-32"), "got a NUL in line 1"),
+        (b"Hund\tdog\nKat\0ze\tcat\n", "got a NUL in line 2"),
+        (gzip.compress(b"Hund\tdog\n")[:-9], "expected a whole .gz file at .*, got a broken one"),
+        (gzip.compress(b"H\xfcnd\tdog\n"), "got the byte 0xfc in line 1: save it as UTF-8"),
+        (b"Hund ||| dog\n", "two files are read with --data SOURCES TARGETS"),
+    ],
+)
+def test_what_is_no_text_is_refused_in_a_sentence(data, words, tmp_path):
+    with pytest.raises(ValueError, match=words):
+        pairs_in(tmp_path, data)
+
+
+def test_two_files_are_read_line_by_line(tmp_path):
+    src, tgt = tmp_path / "a.de", tmp_path / "a.en"
+    src.write_text("\ufeffein  Hund\n\n1276\n", encoding="utf-8")
+    tgt.write_bytes(gzip.compress(b"a dog\r\n\r\n1\tthousand\r\n"))
+    pairs = read_pairs([src, tgt], held_out=0.0)
+    assert pairs.name == "a"
+    found = {(pair.src_text, pair.tgt_text) for pair in pairs["train"]}
+    assert found == {("ein Hund", "a dog"), ("1276", "1 thousand")}
+
+
+@pytest.mark.parametrize(
+    ("src", "tgt", "words"),
+    [
+        ("a\nb\n", "c\n", "expected as many lines in .*a.en as in .*a.de, 2, got 1: line i of one belongs to"),
+        ("", "c\n", "a.de, 0, got 1"),
+        ("a\n\n", "b\nc\n", "expected a sentence in line 2 of .*a.de, as in the other file, got an empty line"),
+        ("a\nb\n", "c\n\u200b\n", "expected a sentence in line 2 of .*a.en"),
+    ],
+)
+def test_two_files_that_do_not_belong_together_are_refused(src, tgt, words, tmp_path):
+    (tmp_path / "a.de").write_text(src, encoding="utf-8")
+    (tmp_path / "a.en").write_text(tgt, encoding="utf-8")
+    with pytest.raises(ValueError, match=words):
+        read_pairs([tmp_path / "a.de", tmp_path / "a.en"])
+    with pytest.raises(ValueError, match="expected one file of pairs, or two files, got 3"):
+        read_pairs([tmp_path / "a.de"] * 3)
+
+
+def test_twins_are_not_parted(tmp_path):
+    forms = ("{}.", "{} .", "{}.  ", "{}!", "{}", "{}…", "\u00bf{}?")
+    texts = [form.format(f"Satz Nummer é{i}") for i in range(60) for form in forms]
+    texts += [unicodedata.normalize("NFD", text) for text in texts] + [text.upper() for text in texts]
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"{text}\tt {i}\n" for i, text in enumerate(texts)), encoding="utf-8")
+    pairs = read_pairs(path, held_out=0.1)
+    keys = {split: {twin(pair.src_text) for pair in pairs[split]} for split in pairs.splits}
+    assert {split: len(names) for split, names in keys.items()} == {"train": 48, "val": 6, "test": 6}
+    assert len(set().union(*keys.values())) == 60
+    assert sum(map(len, pairs.splits.values())) == len(texts)
+
+
+def test_a_file_without_twins_has_the_splits_that_it_always_had(tmp_path):
+    """Whoever trained on such a file before goes on with the same held-out sentences."""
+    sources = [f"source {i}" for i in range(40)]
+    (tmp_path / "pairs.tsv").write_text("".join(f"{src}\tt {src}\n" for src in sources))
+    pairs = read_pairs(tmp_path / "pairs.tsv", seed=3, held_out=0.1)
+    Random(3).shuffle(sources)
+    assert [[pair.src_text for pair in pairs[split]] for split in ("val", "test", "train")] == [
+        sources[:4],
+        sources[4:8],
+        sources[8:],
+    ]
 
 
 @given(st.text(), st.text())

@@ -1,6 +1,7 @@
 """The report on a translator: every split by its name, and what is printed stays on its line."""
 
 import unicodedata
+import warnings
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from course_lib.bleu import corpus_bleu
 from course_lib.corpus import Corpus, Sentence
-from course_lib.translation.report import bleu_note, evaluate, load_corpus, one_line, samples, table
+from course_lib.translation import UnseenCharacter
+from course_lib.translation.report import bleu_note, evaluate, first_look, load_corpus, one_line, samples, table
 
 A = Sentence(("가", "나"), ("a", "b", "c", "d"), alignment=((0, 0), (1, 1)))
 B = Sentence(("다",), ("e", "f", "g", "h"))
@@ -121,6 +123,9 @@ def test_corpora_by_name_and_by_file(tmp_path):
     corpus = load_corpus(str(path), seed=1)
     assert (len(corpus["test"]), corpus["test"][0].src_text[:4]) == (2, "src ")
     assert load_corpus(str(path), seed=1, reverse=True)["test"] == [pair.swapped() for pair in corpus["test"]]
+    assert len(load_corpus([str(path), str(path)], seed=1)["test"]) == 2
+    with pytest.raises(FileNotFoundError, match=r"or a file of sentence pairs, got 'course', where there is no file"):
+        load_corpus([str(path), "course"])
     for missing in (tmp_path / "none.tsv", tmp_path):
         with pytest.raises(FileNotFoundError, match="expected course, multi30k or a file of sentence pairs, got"):
             load_corpus(str(missing))
@@ -157,3 +162,25 @@ def test_a_source_that_is_too_long_is_left_out_and_counted(capsys):
 def test_the_evaluation_shows_how_far_it_is(capsys):
     evaluate(Fixed(), Corpus("c", "ko", "en", {"test": [A]}), quiet=False)
     assert capsys.readouterr().err == ""  # not at a terminal
+
+
+def test_the_first_look_shows_a_pair_and_counts_the_targets_that_training_has():
+    again = Sentence(("라",), ("A", "b", "c", "d."))
+    look = first_look(Corpus("c", "ko", "en", {"train": [A], "val": [], "test": [B, again, A]}))
+    assert look.splitlines() == [
+        "reads: '가 나' → 'a b c d'",
+        "2 of 3 test targets are trained on, too, or differ from one in case or end marks only",
+    ]
+    assert first_look(Corpus("c", "ko", "en", {"train": [], "val": [], "test": []})) == ""
+    long = Sentence(("a" * 999,), ("b" * 999,))
+    assert len(first_look(Corpus("c", "ko", "en", {"train": [long], "val": [], "test": []}))) < 200
+
+
+def test_held_out_text_with_new_characters_is_evaluated_without_a_word(recwarn):
+    class Warning(Fixed):
+        def translate(self, texts, *others, **settings):
+            warnings.warn("new", UnseenCharacter, stacklevel=1)
+            return super().translate(texts, *others, **settings)
+
+    evaluate(Warning(), Corpus("c", "ko", "en", {"test": [A]}))
+    assert not [one for one in recwarn if one.category is UnseenCharacter]

@@ -154,12 +154,12 @@ def test_another_file_in_the_models_place_is_refused(content, tmp_path):
 
 
 @pytest.mark.parametrize("name", READ)
-@pytest.mark.parametrize("value", [None, [], "5", 5, 1e9, 10**9, True])
+@pytest.mark.parametrize("value", [None, [], ["a"], ["a", 1], ["a", "b"], "5", 5, 1e9, 10**9, True])
 def test_options_are_what_training_wrote(name, value, tmp_path):
     (tmp_path / "options.json").write_text(json.dumps({name: value}))
-    fits = {"data": ["5"], "data_checksum": [], "reverse": [True], "seed": [5, 10**9], "beam": [5]}
+    fits = {"data": ["5", ["a", "b"]], "data_checksum": [], "reverse": [True], "seed": [5, 10**9], "beam": [5]}
     fits["tokenize"] = []
-    if any(value is right for right in fits.get(name, [5])):
+    if any(value == right and type(value) is type(right) for right in fits.get(name, [5])):
         assert recorded_options(tmp_path) == {name: value}
     else:
         asked = name.removesuffix("_checksum")  # of nothing, for where it stands there is no data
@@ -244,3 +244,31 @@ def test_corpora_with_names_are_no_files(tmp_path, monkeypatch):
     (tmp_path / "multi30k").touch()
     prepare(tmp_path / "run", OPTIONS | {"data": "multi30k"})
     assert recorded_options(tmp_path / "run")["data"] == "multi30k"
+
+
+def test_two_files_are_recorded_and_checked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    src, tgt, run = tmp_path / "a.de", tmp_path / "a.en", tmp_path / "run"
+    src.write_text("a\nb\n")
+    tgt.write_text("c\nd\n")
+    options = OPTIONS | {"data": ["a.de", "a.en"]}
+    prepare(run, options)
+    assert recorded_options(run)["data"] == [str(src.resolve()), str(tgt.resolve())]
+    (run / "checkpoints").mkdir()
+    save_checkpoint(run / "checkpoints" / "step-00000001.pt", {})
+    prepare(run, options)
+    with pytest.raises(ValueError, match=r"expected the options of the training in .* \(--data \S*a.de \S*a.en\), got"):
+        prepare(run, OPTIONS | {"data": ["a.en", "a.de"]})
+    for text, other in (("c\ne\n", "a\nb\n"), ("d\n", "a\nb\nc\n")):  # the second: a line went to the other file
+        tgt.write_text(text)
+        src.write_text(other)
+        with pytest.raises(ValueError, match=r"began, got others in .*a.de or .*a.en: put the old file back"):
+            prepare(run, options)
+
+
+def test_sentences_that_are_no_file_any_more_are_not_read(tmp_path):
+    """Some have no end."""
+    for name in ("/dev/zero", str(tmp_path / "gone")):
+        (tmp_path / "options.json").write_text(json.dumps({"data": name, "data_checksum": "0"}))
+        with pytest.raises(ValueError, match=f"expected the sentences of the training in {name}, got no file there"):
+            check_data(tmp_path, {"data": None})

@@ -268,3 +268,13 @@ def test_no_input_is_overwritten(tmp_path, capsys):
     assert main([str(path), str(path), "--json", str(path)]) == 1
     assert "expected --json other than the files that are read" in capsys.readouterr().err
     assert path.read_text() == "a b c d\n"
+
+
+def test_spellings_that_look_the_same_and_are_not_are_told(tmp_path, capsys):
+    composed, decomposed = tmp_path / "a", tmp_path / "b"
+    composed.write_text("un café noir s’il vous plaît\nun thé vert chaud\n", encoding="utf-8")
+    decomposed.write_text("un cafe\u0301 noir s’il vous plaît\nun\u00a0thé  vert chaud\n", encoding="utf-8")
+    assert main([str(composed), str(composed)]) == 0
+    assert capsys.readouterr().err == ""
+    assert main([str(composed), str(decomposed)]) == 0
+    assert capsys.readouterr().err.startswith(f"1 of 2 lines of {decomposed} are not in NFC, or have characters that ")

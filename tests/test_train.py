@@ -441,3 +441,37 @@ def test_a_model_too_large_for_the_machine_is_refused_by_arithmetic(monkeypatch,
     with pytest.raises(SystemExit):
         main(["--d-model", "1000000", "--n-layers", "1000"])
     assert "expected a model whose training fits into" in capsys.readouterr().err
+
+
+def test_two_files_train_go_on_and_are_scored(pairs, tmp_path, capsys):
+    sides = zip(*[line.split("\t") for line in pairs.read_text(encoding="utf-8").splitlines()], strict=True)
+    files = [tmp_path / "a.de", tmp_path / "a.en"]
+    for path, lines in zip(files, sides, strict=True):
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    folder = ["--folder", str(tmp_path / "run")]
+    arguments = [*SMALL, *folder, "--beam", "1", "--data", *map(str, files)]
+    assert main([*arguments, "--steps", "1"]) == 0
+    told = capsys.readouterr().out
+    assert "reads: '" in told
+    assert "of 17 test targets are trained on, too" in told
+    assert main([*arguments, "--steps", "2"]) == 0
+    assert score.main([*folder, "--threads", "1", "--json", "-"]) == 0
+    figures = capsys.readouterr().out
+    assert json.loads(figures[figures.index("\n{") :])["options"]["data"] == [*map(str, files)]
+    translator = Translator.load(tmp_path / "run")
+    assert translator.unknown("fünf eins one!") == {
+        "o": "was never seen in training: the translation is a guess",
+        "!": "was never seen in training and is left out",
+    }
+    files[1].write_text("one\n", encoding="utf-8")
+    for command in (lambda: main([*arguments, "--steps", "2"]), lambda: score.main([*folder])):
+        assert command() == 1
+        assert f"began, got others in {files[0]} or {files[1]}: put the old file back" in capsys.readouterr().err
+    assert main([*SMALL, "--steps", "1", "--data", *map(str, files)]) == 1
+    assert f"expected as many lines in {files[1]} as in {files[0]}, 343, got 1" in capsys.readouterr().err
+
+
+def test_three_files_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["--data", "a", "b", "c"])
+    assert "expected one name or two files, got 3: name SOURCES TARGETS" in capsys.readouterr().err

@@ -4,19 +4,24 @@ The course corpus is generated (`grammar` spells trees that `tree_sampler` draws
 alignment and tags that say which phenomena it shows. BLEU near 100 on it says nothing about real translation.
 """
 
-from collections.abc import Iterable
+import gzip
+import zlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
 from course_lib.corpus import lexicon
+from course_lib.corpus.columns import check_columns
 from course_lib.corpus.dictionary import NOUN
 from course_lib.corpus.grammar import EN_ORDER, Because, Clause, Coordination, align, spell_en, spell_ko
 from course_lib.corpus.tree_sampler import KINDS, Sampler
 from course_lib.corpus.tree_tags import tags_of
 from course_lib.sizes import check_whole
+from course_lib.text import clean, twin
 
 Words = tuple[str, ...]
+GZIP = b"\x1f\x8b"  # how a packed file begins
 
 
 @dataclass(frozen=True)
@@ -162,33 +167,90 @@ def tagged(sentences: Iterable[Sentence], tag: str) -> list[Sentence]:
     return [sentence for sentence in sentences if tag in sentence.tags]
 
 
-def read_pairs(path: str | Path, seed: int = 0, held_out: float = 0.05) -> Corpus:
-    """A corpus from a UTF-8 file with one `src TAB tgt [TAB note]` a line (notes are ignored).
+def read_pairs(path: str | Path | Sequence[str | Path], seed: int = 0, held_out: float = 0.05) -> Corpus:
+    """A corpus from a UTF-8 file with one `src TAB tgt [TAB note]` a line (notes are ignored), plain or .gz.
 
-    A share of `held_out` of the sources goes to `val`, another to `test`, at random, pairs of one source together.
+    Two files, `[src, tgt]`, are read line by line: line i of one belongs to line i of the other. Every sentence is
+    made clean (`course_lib.text`). A share of `held_out` of the sources goes to `val`, another to `test`, at random;
+    pairs of one source stay together, and so do those of twins, which differ in case, spaces, or end marks only.
+    Raises ValueError for another file, with what to do.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pairs.tsv"
+    ...     _ = path.write_text("Guten  Tag\\tgood day\\n", encoding="utf-8")
+    ...     [pair] = read_pairs(path)["train"]
+    >>> pair.src_text, pair.tgt_text
+    ('Guten Tag', 'good day')
     """
-    by_source: dict[str, list[str]] = {}
-    for number, line in enumerate(lines_of(Path(path).read_bytes(), path), start=1):
-        if not line:
-            continue
-        src, tgt = [*line.split("\t"), ""][:2]
-        if not src.strip() or not tgt.strip():
-            raise ValueError(
-                f"expected 'source TAB target' in {path}, got {line[:60]!r} in line {number}: "
-                "put a tab between the two sentences, and drop lines that lack one of them"
-            )
-        by_source.setdefault(src, []).append(tgt)
+    paths = [path] if isinstance(path, str | Path) else [*path]
+    if len(paths) > 2:
+        raise ValueError(f"expected one file of pairs, or two files, got {len(paths)}: name the source's, the target's")
+    by_twin: dict[str, list[tuple[str, str]]] = {}
+    for src, tgt in pairs_of_lines(paths[0]) if len(paths) == 1 else pairs_of_files(*paths):
+        by_twin.setdefault(twin(src), []).append((src, tgt))
     if not 0 <= held_out < 0.5:
         raise ValueError(f"expected held_out from 0 to below 0.5, got {held_out}: val and test take that share each")
-    sources = list(by_source)
+    sources = list(by_twin)
     Random(seed).shuffle(sources)
     n = round(len(sources) * held_out)
     parts = {"train": sources[2 * n :], "val": sources[:n], "test": sources[n : 2 * n]}
     splits = {
-        split: [Sentence(tuple(src.split(" ")), tuple(tgt.split(" "))) for src in part for tgt in by_source[src]]
+        split: [Sentence(tuple(src.split(" ")), tuple(tgt.split(" "))) for name in part for src, tgt in by_twin[name]]
         for split, part in parts.items()
     }
-    return Corpus(Path(path).stem, "src", "tgt", splits)
+    return Corpus(Path(paths[0]).stem, "src", "tgt", splits)
+
+
+def pairs_of_lines(path: str | Path) -> list[tuple[str, str]]:
+    """Source and target of every line of a file that has both in a line, clean; empty lines are skipped."""
+    rows = []
+    for number, line in enumerate(text_lines(path), start=1):
+        cells = [clean(cell) for cell in line.split("\t")]
+        if not any(cells):
+            continue
+        if len(cells) < 2 or not all(cells[:2]):
+            raise ValueError(
+                f"expected 'source TAB target' in {path}, got {line[:60]!r} in line {number}: put a tab between the "
+                "two sentences, and drop lines that lack one of them; two files are read with --data SOURCES TARGETS"
+            )
+        rows.append((number, cells))
+    if rows:
+        check_columns(rows, path)
+    return [(src, tgt) for _, (src, tgt, *_notes) in rows]
+
+
+def pairs_of_files(src_path: str | Path, tgt_path: str | Path) -> list[tuple[str, str]]:
+    """Source and target of every line of two files, clean; lines that are empty in both are skipped."""
+    sides = [[clean(line) for line in text_lines(path)] for path in (src_path, tgt_path)]
+    if len(sides[0]) != len(sides[1]):
+        raise ValueError(
+            f"expected as many lines in {tgt_path} as in {src_path}, {len(sides[0]):,}, got {len(sides[1]):,}: "
+            "line i of one belongs to line i of the other"
+        )
+    pairs = []
+    for number, (src, tgt) in enumerate(zip(*sides, strict=True), start=1):
+        if bool(src) != bool(tgt):
+            raise ValueError(
+                f"expected a sentence in line {number} of {tgt_path if src else src_path}, as in the other file, got "
+                "an empty line: drop the line from both files"
+            )
+        pairs += [(src, tgt)] if src else []
+    return pairs
+
+
+def text_lines(path: str | Path) -> list[str]:
+    """The lines of a UTF-8 file, plain or .gz. NULs are refused: UTF-16 without a byte-order mark is read as such."""
+    data = Path(path).read_bytes()
+    if data.startswith(GZIP):
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise ValueError(f"expected a whole .gz file at {path}, got a broken one ({error}): pack it anew") from None
+    if b"\0" in data:
+        line = data[: data.index(b"\0")].count(b"\n") + 1
+        raise ValueError(f"expected UTF-8 in {path}, got a NUL in line {line}, as UTF-16 has them: save it as UTF-8")
+    return lines_of(data, path) if data else []
 
 
 def lines_of(data: bytes, path: str | Path) -> list[str]:

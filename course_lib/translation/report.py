@@ -2,6 +2,7 @@
 
 import re
 import time
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from course_lib.bleu.chrf import chrf_signature, corpus_chrf
 from course_lib.bleu.tokenizers import TOKENIZERS
 from course_lib.corpus import Corpus, Sentence, course_corpus, read_pairs
 from course_lib.corpus.multi30k import multi30k
-from course_lib.translation import LONGEST, alignment_accuracy, exact_match
+from course_lib.text import twin
+from course_lib.translation import LONGEST, UnseenCharacter, alignment_accuracy, exact_match
 
 BAR = "{desc} {percentage:3.0f}% |{bar}| {elapsed}, {remaining} left"
 NOT_TESTED = ("train", "val")  # training looked at these
@@ -21,17 +23,19 @@ SPACES = re.compile(r"[^\S\u00a0\u2007\u202f]+")  # but no no-break spaces, whic
 CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")  # line feeds, tabs, escapes of terminals
 
 
-def load_corpus(data: str, seed: int = 0, reverse: bool = False) -> Corpus:
-    """The corpus that `--data` names: course, multi30k, or a file with one `source TAB target` a line."""
+def load_corpus(data: str | Sequence[str], seed: int = 0, reverse: bool = False) -> Corpus:
+    """The corpus that `--data` names: course, multi30k, a file with one `source TAB target` a line, or two files."""
+    names = [data] if isinstance(data, str) else data
+    missing = next((name for name in names if not Path(name).is_file()), None)
     if data == "course":
         corpus = course_corpus(seed)
     elif data == "multi30k":
         corpus = multi30k()
-    elif Path(data).is_file():
+    elif missing is None:
         corpus = read_pairs(data, seed=seed)
     else:
         raise FileNotFoundError(
-            f"expected course, multi30k or a file of sentence pairs, got {data!r}, where there is no file: "
+            f"expected course, multi30k or a file of sentence pairs, got {missing!r}, where there is no file: "
             "check the path"
         )
     return corpus.swapped() if reverse else corpus
@@ -75,7 +79,9 @@ def evaluate(
         work = len(pairs) * (2 if aligned else 1)
         with tqdm(total=work, desc=f"evaluating {name}", disable=quiet or None, bar_format=BAR) as bar:
             sources = [pair.src_text for pair in pairs]
-            texts = translator.translate(sources, beam_size, length_penalty=length_penalty, done=bar.update)
+            with warnings.catch_warnings():  # what training never had is in the figures
+                warnings.simplefilter("ignore", UnseenCharacter)
+                texts = translator.translate(sources, beam_size, length_penalty=length_penalty, done=bar.update)
             references = [pair.tgt_text for pair in pairs]
             bleu = corpus_bleu(texts, references, tokenize)
             found["exact_match"][name] = round(exact_match(texts, pairs), 4)
@@ -88,6 +94,24 @@ def evaluate(
             if aligned:
                 found["alignment"][name] = round(alignment_accuracy(translator, pairs, done=bar.update), 4)
     return found | {"evaluation_seconds": round(time.perf_counter() - begun, 1)}
+
+
+def first_look(corpus: Corpus) -> str:
+    """What shows at a glance whether the pairs are those that were meant: one of them, and what the splits share.
+
+    >>> pairs = [Sentence(("ein", "Hund"), ("a", "dog")), Sentence(("der", "Hund"), ("A", "dog."))]
+    >>> print(first_look(Corpus("tiny", "de", "en", {"train": pairs[:1], "val": [], "test": pairs[1:]})))
+    reads: 'ein Hund' → 'a dog'
+    1 of 1 test targets are trained on, too, or differ from one in case or end marks only
+    """
+    lines = [f"reads: {pair.src_text[:80]!r} → {pair.tgt_text[:80]!r}" for pair in corpus["train"][:1]]
+    if test := corpus["test"]:
+        trained = {twin(pair.tgt_text) for pair in corpus["train"]}
+        count = sum(twin(pair.tgt_text) in trained for pair in test)
+        lines.append(
+            f"{count:,} of {len(test):,} test targets are trained on, too, or differ from one in case or end marks only"
+        )
+    return "\n".join(lines)
 
 
 def too_long(translator: Any, pair: Sentence) -> bool:
@@ -162,13 +186,4 @@ def one_line(text: str) -> str:
     >>> one_line("two\\n\\tdogs ")
     'two dogs'
     """
-    return single_spaces(text.translate(CONTROLS))
-
-
-def single_spaces(text: str) -> str:
-    """The words of a line, joined by single spaces; spaces that do not break a line are part of a word.
-
-    >>> single_spaces(" two\\t  dogs ")
-    'two dogs'
-    """
-    return " ".join(filter(None, SPACES.split(text)))
+    return " ".join(filter(None, SPACES.split(text.translate(CONTROLS))))

@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from course_lib.bleu.tokenizers import TOKENIZERS
 from course_lib.bpe.subwords import read_json, write_json
-from course_lib.files import read_file, sha256, written_whole
+from course_lib.files import sha256, written_whole
 from course_lib.training.checkpoint import CheckpointFolder, average_weights, load_checkpoint
 from course_lib.translation import Translator
 from course_lib.translation.commands.options import BEAMS, PENALTIES, SEEDS, check_writable, fits
@@ -29,7 +29,7 @@ FREE = (
 )
 # What the commands read of the options, and whether it may stand there.
 READ: dict[str, Callable[[Any], bool]] = {
-    "data": lambda value: isinstance(value, str),
+    "data": lambda value: isinstance(value, str) or (isinstance(value, list) and [*map(type, value)] == [str, str]),
     "data_checksum": lambda value: isinstance(value, str),
     "reverse": lambda value: isinstance(value, bool),
     "seed": lambda value: fits(SEEDS, value),
@@ -62,7 +62,7 @@ def check_options(folder: Path, options: dict[str, Any]) -> None:
     mine, before = _as_recorded(options), recorded_options(folder)
     check_data(folder, {"data": options.get("data")})
     if changed := [name for name in before if name in mine and name not in FREE and before[name] != mine[name]]:
-        was, now = (" ".join(f"--{n.replace('_', '-')} {said[n]}" for n in changed) for said in (before, mine))
+        was, now = (" ".join(_as_typed(name, said[name]) for name in changed) for said in (before, mine))
         raise ValueError(
             f"expected the options of the training in {folder} ({was}), got {now}: use the same ones, or another folder"
         )
@@ -73,12 +73,35 @@ def record_options(folder: Path, options: dict[str, Any]) -> None:
     write_json(folder / "options.json", _as_recorded(options))
 
 
+def _as_typed(name: str, value: Any) -> str:
+    return f"--{name.replace('_', '-')} {' '.join(value) if isinstance(value, list) else value}"
+
+
 def _as_recorded(options: dict[str, Any]) -> dict[str, Any]:
     mine = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
-    if mine.get("data") not in (None, *BUILT_IN) and Path(mine["data"]).is_file():
-        mine["data"] = str(Path(mine["data"]).resolve())
-        mine["data_checksum"] = sha256(Path(mine["data"]).read_bytes())
+    paths = [] if mine.get("data") in (None, *BUILT_IN) else [Path(name).resolve() for name in names_of(mine["data"])]
+    if paths and all(path.is_file() for path in paths):
+        mine["data"] = str(paths[0]) if len(paths) == 1 else [*map(str, paths)]
+        mine["data_checksum"] = _checksum(mine["data"])
     return mine
+
+
+def names_of(data: str | Sequence[str]) -> list[str]:
+    """What `--data` names, one by one: a corpus or a file of pairs, or two files.
+
+    >>> names_of("course"), names_of(["a.de", "a.en"])
+    (['course'], ['a.de', 'a.en'])
+    """
+    return [data] if isinstance(data, str) else [*data]
+
+
+def _checksum(data: str | Sequence[str]) -> str:
+    """Of the content of the file, or of the two; a device may have no end, so only files are read."""
+    for name in names_of(data):
+        if not Path(name).is_file():
+            raise ValueError(f"expected the sentences of the training in {name}, got no file there: put it back")
+    sums = [sha256(Path(name).read_bytes()) for name in names_of(data)]
+    return sums[0] if len(sums) == 1 else sha256("".join(sums).encode())
 
 
 def files_of(folder: Path | None, output: Path | None = None) -> list[Path]:
@@ -90,7 +113,7 @@ def files_of(folder: Path | None, output: Path | None = None) -> list[Path]:
 def recorded_data(folder: Path | None) -> list[str]:
     """The files with the sentences of the training in the folder: not to write over."""
     data = recorded_options(folder).get("data") if folder else None
-    return [] if data in (None, *BUILT_IN) else [data]
+    return [] if data in (None, *BUILT_IN) else names_of(data)
 
 
 def check_data(folder: Path, options: dict[str, Any]) -> None:
@@ -100,9 +123,10 @@ def check_data(folder: Path, options: dict[str, Any]) -> None:
         return
     if seed is not None and before.get("seed", seed) != seed:
         raise ValueError(f"expected the seed of the training in {folder}, {before['seed']}, got {seed}: leave it out")
-    if before.get("data_checksum", "") and sha256(read_file(before["data"])) != before["data_checksum"]:
+    if before.get("data_checksum", "") and _checksum(before["data"]) != before["data_checksum"]:
         raise ValueError(
-            f"expected the sentences with which the training in {folder} began, got others in {before['data']}: "
+            f"expected the sentences with which the training in {folder} began, got others in "
+            f"{' or '.join(names_of(before['data']))}: "
             "put the old file back, or name another folder or file"
         )
 

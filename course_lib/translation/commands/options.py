@@ -17,7 +17,7 @@ import torch
 from course_lib.beam_search import LARGEST_PENALTY
 from course_lib.bleu.tokenizers import TOKENIZERS
 
-DATA = "course, multi30k, or a file with one `source TAB target` a line"
+DATA = "course, multi30k, a file with one `source TAB target` a line, or two files: line i belongs to line i"
 LARGEST_SEED = 2**32 - 1  # NumPy takes no larger one
 BEAM = 5  # where neither option nor training says
 MOST_BEAMS = 1000  # more want more memory than machines have
@@ -117,6 +117,24 @@ def path(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("expected the name of a file or folder, got an empty one")
     return Path(text)
+
+
+class _Data(argparse.Action):
+    """The option --data: one name as it is, two as a list."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        if len(values) > 2:
+            raise argparse.ArgumentError(
+                self, f"expected one name or two files, got {len(values)}: name SOURCES TARGETS"
+            )
+        setattr(namespace, self.dest, values[0] if len(values) == 1 else values)
+
+
+def add_data(group: argparse._ActionsContainer, default: str | None = None) -> None:
+    """The option --data: a corpus with a name, a file of pairs, or a file of sources and one of targets."""
+    group.add_argument("--data", nargs="+", action=_Data, default=default, metavar=("DATA", "TARGETS"), help=DATA)
 
 
 def add_threads(group: argparse._ActionsContainer) -> None:

@@ -13,10 +13,18 @@ from course_lib.bpe.subwords import write_json
 from course_lib.corpus import lines_of
 from course_lib.fast.memory import keep_freed_memory
 from course_lib.reproducible import make_reproducible
+from course_lib.text import hidden
 from course_lib.translation.commands import options as cli
 from course_lib.translation.commands.options import number, whole
 from course_lib.translation.report import bleu_note, evaluate, load_corpus, table
-from course_lib.translation.run_folder import check_data, files_of, open_translator, recorded_data, recorded_options
+from course_lib.translation.run_folder import (
+    check_data,
+    files_of,
+    names_of,
+    open_translator,
+    recorded_data,
+    recorded_options,
+)
 
 DESCRIPTION = """\
 Score translations against references with BLEU and chrF, or a trained translator on its corpus.
@@ -40,6 +48,7 @@ what to expect
   reference has so many, even a copy scores 0. That is so for short texts, and for Chinese,
   Japanese, or Thai, which put no spaces between words; --tokenize char takes characters.
   With --sentences each line is scored by the runs that it is long enough for.
+  Text is compared as it is: a line tells where two spellings look the same and are not.
 """
 COUNTING = ("tokenize", "lowercase", "smoothing", "smooth_value")  # as in `corpus_bleu`
 WITH_FILES = (*COUNTING[1:], "chrf_words", "sentences")  # --tokenize is for both uses
@@ -59,7 +68,7 @@ def parser() -> cli.Parser:
 
     group = p.add_argument_group("model")
     group.add_argument("--folder", type=cli.path, help="the folder of a training; what is left open is as it was there")
-    group.add_argument("--data", help=cli.DATA)
+    cli.add_data(group)
     group.add_argument("--split", action="append", help="this one; may be repeated (default: all that were held out)")
     group.add_argument("--reverse", action="store_true", default=None, help="translate in the other direction")
     group.add_argument("--seed", type=cli.SEEDS, help="of the corpus")
@@ -100,7 +109,7 @@ def run(options: argparse.Namespace) -> None:
     """Score files, or a translator, and print or write the figures."""
     printed = str(options.json) == "-"
     if options.json and not printed:
-        read = options.texts or [options.data or "course", *recorded_data(options.folder)]
+        read = options.texts or [*names_of(options.data or "course"), *recorded_data(options.folder)]
         cli.check_file(options.json, reads=read, keeps=files_of(options.folder, options.json))
     figures, text = score_files(options) if options.texts else score_folder(options)
     if options.json and not printed:
@@ -117,6 +126,7 @@ def score_files(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
                 f"expected as many lines in {name} as in {options.texts[0]}, {len(texts[0])}, got {len(lines)}: "
                 "line i of one belongs to line i of the other"
             )
+    tell_hidden(options.texts, texts)
     hypotheses, references = texts[0], list(zip(*texts[1:], strict=True))
     if not hypotheses:
         raise ValueError(f"expected at least one line in {options.texts[0]}, got none: is it the right file?")
@@ -141,6 +151,17 @@ def score_files(options: argparse.Namespace) -> tuple[dict[str, Any], str]:
         lines = [f"{number}\t{one:.2f}\t{other:.2f}" for number, (one, other) in enumerate(scored, start=1)]
         text = "\n".join(["line\tBLEU\tchrF", *lines]) + "\n\n" + text
     return figures, text
+
+
+def tell_hidden(names: Sequence[str], texts: Sequence[Sequence[str]]) -> None:
+    """Say on the standard error which files have lines that look like others and are not: they score as other text."""
+    for name, lines in zip(names, texts, strict=True):
+        if count := sum(map(hidden, lines)):
+            print(
+                f"{count} of {len(lines)} lines of {name} are not in NFC, or have characters that nobody sees: they "
+                "are scored as other text than the same in NFC",
+                file=sys.stderr,
+            )
 
 
 def score_folder(options: argparse.Namespace) -> tuple[dict[str, Any], str]:

@@ -22,6 +22,7 @@ from course_lib.corpus import Corpus
 from course_lib.fast import fast_loss
 from course_lib.fast.memory import keep_freed_memory
 from course_lib.reproducible import make_reproducible
+from course_lib.text import clean
 from course_lib.training import TrainingSettings, plain_loss
 from course_lib.training.optimizers import OPTIMIZERS
 from course_lib.training.trainer import NotFinite, Trainer, TrainingState
@@ -29,8 +30,8 @@ from course_lib.translation import LONGEST, MODELS, Translator
 from course_lib.translation.commands import options as cli
 from course_lib.translation.commands.options import number, whole
 from course_lib.translation.recipes import config_of, device_of_training, fill_in, spelled, too_large
-from course_lib.translation.report import evaluate, load_corpus, samples, table, too_long
-from course_lib.translation.run_folder import check_options, files_of, only_user, record_options, save_curve
+from course_lib.translation.report import evaluate, first_look, load_corpus, samples, table, too_long
+from course_lib.translation.run_folder import check_options, files_of, names_of, only_user, record_options, save_curve
 
 DESCRIPTION = f"""\
 Train a translator, translate sentences it never saw, and say how good it is.
@@ -46,11 +47,20 @@ examples
   python -m course_lib train --model gru --seconds 60
   python -m course_lib train --data multi30k --seconds 1200 --folder runs/multi30k
   python -m course_lib train --data my_pairs.tsv --steps 5000 --json figures.json
+  python -m course_lib train --data corpus.de corpus.en --folder runs/mine
   torchrun --nproc-per-node=2 -m course_lib train --steps 2000 --folder runs/two
 
 what is left open
 {spelled()}
   --precision is the fastest here; --optimizer muon on real text, where bfloat16 is built in
+
+your own pairs
+  A file of UTF-8 text, plain or .gz, with a source, a tab, and its target in each line; what
+  stands in further columns is not read. Or two files: line i of one belongs to line i of the
+  other. `reads:` shows one pair, as it was understood. Sentences become NFC, with one space
+  between words and without characters that nobody sees; `translate` treats its text alike.
+  A twentieth of the sources is held out to validate, another to test; sources that differ in
+  case, spaces, or end marks only are not parted.
 
 what to expect
   The validation loss beside the bar falls; where it rises again, the model learns its
@@ -70,7 +80,7 @@ def parser() -> cli.Parser:
     """The options, with what they are for."""
     p = cli.Parser("python -m course_lib train", DESCRIPTION)
     group = p.add_argument_group("data")
-    group.add_argument("--data", default="course", help=cli.DATA)
+    cli.add_data(group, default="course")
     group.add_argument("--reverse", action="store_true", help="translate in the other direction")
     group.add_argument("--subwords", choices=SUBWORDS, help="of characters, or of bytes with punctuation apart")
     group.add_argument("--merges", type=whole(0), help="merges of the vocabulary: more merges, longer tokens")
@@ -135,7 +145,7 @@ def run(options: argparse.Namespace, quiet: bool = False) -> None:
     keep_freed_memory()
     with ExitStack() as stack:
         if options.json and not quiet:
-            cli.check_file(options.json, reads=[options.data], keeps=files_of(options.folder, options.json))
+            cli.check_file(options.json, reads=names_of(options.data), keeps=files_of(options.folder, options.json))
         if options.folder and not quiet:
             stack.enter_context(only_user(options.folder))
             check_options(options.folder, vars(options))
@@ -147,7 +157,10 @@ def _train_and_report(options: argparse.Namespace, quiet: bool) -> None:
     texts = [text for pair in corpus["train"] for text in (pair.src_text, pair.tgt_text)]
     vocabulary = SUBWORDS[options.subwords].train(texts, options.merges)
     model = MODELS[options.model][0](config_of(options, vocabulary.vocab_size)).to(device_of_training())
-    translator = Translator(model, vocabulary)
+    characters = {character for pair in corpus["train"] for character in clean(pair.src_text)}
+    translator = Translator(model, vocabulary, characters)
+    if not quiet:
+        print(first_look(corpus))
     trainer = train(options, translator, corpus, quiet)
     if not quiet and options.folder:
         translator.save(options.folder)
@@ -179,7 +192,8 @@ def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, q
     kept = [pair for pair in pairs if max(map(len, pair)) < longest]
     if not kept:
         raise ValueError(
-            f"expected sentences of fewer than {longest} tokens in {options.data}, got none among {len(pairs)} pairs: "
+            f"expected sentences of fewer than {longest} tokens in {' and '.join(names_of(options.data))}, got none "
+            f"among {len(pairs)} pairs: "
             f"{'raise --max-tokens' if pairs else 'fill the file'}"
         )
     judged = [pair for pair in val if max(map(len, pair)) < max(longest, LONGEST)]
@@ -243,7 +257,8 @@ def show_samples(translator: Translator, corpus: Corpus, options: argparse.Names
         print("No sentence was held out to test: a file of pairs gives a twentieth of its sources.")
         return
     sources = [pair.src_text for pair in pairs]
-    texts = translator.translate(sources, options.beam, length_penalty=options.length_penalty)
+    found = translator.search(sources, options.beam, options.length_penalty)
+    texts = [translator.vocabulary.decode(hypotheses[0].tokens) for hypotheses in found]
     print(f"\n{samples(pairs, texts)}")
 
 
