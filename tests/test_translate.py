@@ -418,3 +418,12 @@ def test_what_training_had_is_not_told(folder, tmp_path, capsys):
     (tmp_path / "known").write_text("eins zwei\tdrei\r\n vier\u00a0eins\n")
     translate(folder, tmp_path / "known")
     assert capsys.readouterr().err == ""
+
+
+def test_the_commonest_new_characters_are_counted_at_the_end(folder, tmp_path, capsys):
+    (tmp_path / "new").write_text("#&+%$!?*=;:~\n" * 3 + "#\n")
+    translate(folder, tmp_path / "new")
+    *first, last = capsys.readouterr().err.splitlines()
+    assert [line[:9] for line in first] == [f"line 1: {mark!r}"[:9] for mark in "#&+%$!?*=;:~"]
+    assert last.startswith("never seen in training: '#' in 4 lines, '&' in 3 lines")
+    assert last.count(" in 3 lines") == 9

@@ -45,6 +45,7 @@ what to expect
 """
 
 BLOCK = 256  # lines translated together at most
+TOLD = 10  # characters that training never had, counted at the end
 
 
 def parser() -> cli.Parser:
@@ -106,7 +107,8 @@ def run(options: argparse.Namespace) -> None:
             target.flush()
             done += len(lines)
             bar.update(len(lines))
-    if often := [f"{character!r} in {count:,} lines" for character, count in unknown.most_common() if count > 1]:
+    commonest = unknown.most_common(TOLD)
+    if often := [f"{character!r} in {count:,} lines" for character, count in commonest if count > 1]:
         print(f"never seen in training: {', '.join(often)}", file=sys.stderr)
 
 
