@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from course_lib.layer_norm import LayerNorm, Residual
 from course_lib.masks import padding_mask
 from course_lib.multi_head import MultiHeadAttention
+from course_lib.sizes import check_floating
 from course_lib.tokens import PAD
 
 ACTIVATIONS = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}
@@ -115,6 +116,7 @@ def masked_mean(
     >>> masked_mean(hidden, torch.tensor([[True, True, False]]))
     tensor([[3.]])
     """
+    check_floating(hidden=hidden)
     # A sum of many numbers is too large for float16.
     wide = torch.promote_types(hidden.dtype, torch.float32)
     total = hidden.masked_fill(~real[..., None], 0.0).sum(dim=1, dtype=wide)
@@ -124,7 +126,7 @@ def masked_mean(
 class Classifier(nn.Module):
     """One label for a whole sentence: embed, encode, pool, project.
 
-    `pooling="cls"` reads the vector of the first token (put a special token
+    `pooling="cls"` reads the vector of the first real token (put a special one
     there, as BERT does with [CLS]); `pooling="mean"` averages the real tokens.
     Source: Devlin et al. 2019, section 3.
 
@@ -149,5 +151,6 @@ class Classifier(nn.Module):
     def forward(self, ids: Int[Tensor, "batch seq_len"]) -> Float[Tensor, "batch n_classes"]:
         hidden = self.encoder(self.embedding(ids), padding_mask(ids))
         if self.pooling == "cls":
-            return self.output(hidden[:, 0])
+            first = (ids != PAD).int().argmax(dim=1)
+            return self.output(hidden[torch.arange(len(ids)), first])
         return self.output(masked_mean(hidden, ids != PAD))

@@ -94,7 +94,7 @@ class Block(nn.Module):
         self,
         x: Float[Tensor, "batch seq_len d_model"],
         mask: Bool[Tensor, "..."] | None = None,
-        angles: Float[Tensor, "seq_len half_d_k"] | None = None,
+        angles: Float[Tensor, "... seq_len half_d_k"] | None = None,
         cache: tuple[Tensor, Tensor] | None = None,
     ) -> tuple[Float[Tensor, "batch seq_len d_model"], tuple[Tensor, Tensor]]:
         mixed, _, cache = self.attention(self.norm_1(x), mask, angles, cache)
@@ -113,7 +113,8 @@ class LanguageState:
 class LanguageModel(nn.Module):
     """Ids in, a score for every possible next id out, at every position.
 
-    `offset` is the position of the first id: the same text, placed elsewhere.
+    Pads take no position: prompts padded on the left, so that their ends meet, give what each of them gives alone.
+    `offset` is the position of the first word: the same text, placed elsewhere.
 
     Source: Radford et al. 2019 (decoder-only); Touvron et al. 2023 (the parts that are the defaults here).
 
@@ -121,6 +122,11 @@ class LanguageModel(nn.Module):
     >>> model = LanguageModel(config)
     >>> model(torch.tensor([[1, 5, 6]])).shape
     torch.Size([1, 3, 11])
+    >>> state = model.start(torch.tensor([[5, 6, 7], [0, 0, 8]]))
+    >>> together, _ = model.step(torch.tensor([[9], [9]]), state)
+    >>> alone, _ = model.step(torch.tensor([[9]]), model.start(torch.tensor([[8]])))
+    >>> torch.allclose(together[1:], alone, atol=1e-5)
+    True
     """
 
     def __init__(self, config: LanguageModelConfig):
@@ -165,11 +171,13 @@ class LanguageModel(nn.Module):
         if self.config.scaled:
             x = x * math.sqrt(self.config.d_model)
         angles = None
+        # Pads take no position: each row counts its real tokens.
+        place = (real.cumsum(dim=-1) - 1).clamp(min=0).flatten(0, 1)[:, past:]
         if self.positions is not None:
-            x = self.positions(x, offset=past + offset)
+            x = x + self.positions.rows(offset, offset + real.shape[-1])[place]
         elif self.config.positions == "rotary":
-            positions = torch.arange(past, real.shape[-1], device=ids.device) + offset
-            angles = rotary_angles(positions, self.config.head_width, self.config.rope_base)
+            angles = rotary_angles(place.flatten() + offset, self.config.head_width, self.config.rope_base)
+            angles = angles.unflatten(0, place.shape)[:, None]  # shared by the heads
         x, caches = self.dropout(x), []
         for block, cache in zip(self.blocks, state.caches, strict=True):
             x, cache = block(x, mask, angles, cache)

@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from course_lib.sizes import check_floating
+
 
 def layer_norm(
     x: Float[Tensor, "*shape d_model"],
@@ -18,12 +20,14 @@ def layer_norm(
     Mean and variance run over the features. The variance divides by d_model,
     and eps stands under the root. Half-precision numbers are normalized in
     single precision: the square of 256 is already too large for float16.
+    TypeError for whole numbers, which would lose their fractions.
     Source: Ba, Kiros, and Hinton 2016, equations 3 and 4.
 
     >>> one, zero = torch.ones(4), torch.zeros(4)
     >>> layer_norm(torch.tensor([4.0, 4.0, 0.0, 0.0]), gain=one, bias=zero)
     tensor([ 1.0000,  1.0000, -1.0000, -1.0000])
     """
+    check_floating(x=x)
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     mean = wide.mean(dim=-1, keepdim=True)
     variance = (wide - mean).square().mean(dim=-1, keepdim=True)

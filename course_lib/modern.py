@@ -6,13 +6,15 @@ from torch import Tensor, nn
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.multi_head import merge_heads, split_heads
+from course_lib.sizes import check_floating
 
 
 class RMSNorm(nn.Module):
     """gain · x / √(mean of squares + eps): a layer norm without mean and bias.
 
     Half-precision numbers are normalized in single precision, lest their
-    squares be too large. Source: Zhang and Sennrich 2019, equation 4.
+    squares be too large. TypeError for whole numbers.
+    Source: Zhang and Sennrich 2019, equation 4.
 
     >>> RMSNorm(2)(torch.tensor([1.0, 7.0]))    # their root mean square is 5
     tensor([0.2000, 1.4000], grad_fn=<MulBackward0>)
@@ -24,6 +26,7 @@ class RMSNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_model"]:
+        check_floating(x=x)
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         normalized = wide * torch.rsqrt(wide.square().mean(dim=-1, keepdim=True) + self.eps)
         return self.gain * normalized.to(x.dtype)
@@ -52,7 +55,7 @@ def rotary_angles(
 
 
 def rotate(
-    x: Float[Tensor, "*batch seq_len d_k"], angles: Float[Tensor, "seq_len half_d_k"], layout: str = "half"
+    x: Float[Tensor, "*batch seq_len d_k"], angles: Float[Tensor, "*#batch seq_len half_d_k"], layout: str = "half"
 ) -> Float[Tensor, "*batch seq_len d_k"]:
     """Turn every pair of features by its angle.
 
@@ -60,7 +63,8 @@ def rotate(
     features form pair i: (2i, 2i + 1) in the "interleaved" layout of the paper,
     (i, i + d_k / 2) in the "half" layout of Hugging Face's Llama.
     Weights trained with one layout are wrong with the other. Rotate queries
-    and keys, never values.
+    and keys, never values. TypeError for whole numbers, ValueError unless each
+    pair of each token has an angle.
 
     >>> x = torch.tensor([[1.0, 2.0, 3.0, 4.0]])
     >>> quarter_turn = torch.full((1, 2), torch.pi / 2)
@@ -72,6 +76,11 @@ def rotate(
     if layout not in ("interleaved", "half"):
         known = "'interleaved' or 'half'"
         raise ValueError(f"expected layout {known}, got {layout!r}: take the weights' own")
+    check_floating(x=x)
+    if x.shape[-2:] != (angles.shape[-2], 2 * angles.shape[-1]):
+        wanted = "expected an angle for each token and pair"
+        got = f"got {tuple(angles.shape)} for x {tuple(x.shape)}"
+        raise ValueError(f"{wanted}, {got}: see rotary_angles")
     cos, sin = angles.cos().to(x), angles.sin().to(x)
     if layout == "interleaved":
         first, second = x[..., 0::2], x[..., 1::2]
@@ -137,7 +146,7 @@ class GroupedQueryAttention(nn.Module):
         self,
         x: Float[Tensor, "batch seq_len d_model"],
         mask: Bool[Tensor, "..."] | None = None,
-        angles: Float[Tensor, "seq_len half_d_k"] | None = None,
+        angles: Float[Tensor, "... seq_len half_d_k"] | None = None,
         cache: tuple[Tensor, Tensor] | None = None,
     ) -> tuple[
         Float[Tensor, "batch seq_len d_model"], Float[Tensor, "batch n_heads seq_len k_len"], tuple[Tensor, Tensor]

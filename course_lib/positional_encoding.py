@@ -6,6 +6,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_lib.sizes import check_whole
+from course_lib.tokens import PAD
+
 
 def sinusoidal_encoding(n_positions: int, d_model: int) -> Float[Tensor, "n_positions d_model"]:
     """Sine of pos / 10000^(2i/d_model) in channel 2i, the cosine in 2i + 1.
@@ -42,6 +45,7 @@ class SinusoidalPositions(nn.Module):
 
     def rows(self, start: int, stop: int) -> Float[Tensor, "n d_model"]:
         """The vectors of positions start … stop − 1."""
+        check_whole(0, offset=start)
         if stop > len(self.table):
             self.table = sinusoidal_encoding(2 * stop, self.table.shape[1]).to(self.table)
         return self.table[start:stop]
@@ -68,6 +72,7 @@ class LearnedPositions(nn.Module):
 
     def rows(self, start: int, stop: int) -> Float[Tensor, "n d_model"]:
         """The vectors of positions start … stop − 1."""
+        check_whole(0, offset=start)
         if stop > len(self.table):
             raise ValueError(
                 f"expected at most max_len={len(self.table)} positions, "
@@ -87,7 +92,8 @@ class InputEmbedding(nn.Module):
 
     The rows of E start with a length of about 1 (they may be the output
     layer's rows, too), and √d_model lifts them above the positions'
-    √(d_model / 2). `offset` is the position of the first id: how many tokens a
+    √(d_model / 2). Positions count real tokens: pads take none, on whichever
+    side they are. `offset` is the position of the first: how many tokens a
     cache already holds. Source: Vaswani et al. 2017, sections 3.4, 3.5, 5.4.
 
     >>> embedding = InputEmbedding(10, 4, positions=SinusoidalPositions(4))
@@ -104,7 +110,10 @@ class InputEmbedding(nn.Module):
 
     def forward(self, ids: Int[Tensor, "batch seq_len"], offset: int = 0) -> Float[Tensor, "batch seq_len d_model"]:
         x = look_up(self.tokens, ids) * math.sqrt(self.tokens.embedding_dim)
-        return self.dropout(self.positions(x, offset))
+        rows = self.positions.rows(offset, offset + ids.shape[1])
+        real, column = ids != PAD, torch.arange(ids.shape[1], device=ids.device)
+        place = torch.where(real, real.cumsum(dim=1) - 1, column)
+        return self.dropout(x + rows[place])
 
 
 def look_up(embedding: nn.Embedding, ids: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape d_model"]:

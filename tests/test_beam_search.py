@@ -201,6 +201,13 @@ def test_suppressed_tokens_are_never_written():
     assert all(not h.finished and h.length == 4 for h in found)
 
 
+@pytest.mark.parametrize("suppress", [(-1,), (PAD, BOS, -4)])
+def test_a_token_before_the_first_is_refused_and_is_not_the_last(suppress, unchecked):
+    for search in (greedy_search, lambda *given, **named: beam_search(*given, beam_size=2, **named)):
+        with pytest.raises(ValueError, match=f"expected suppress as a whole number of at least 0, got {suppress[-1]}"):
+            search(None, None, batch=1, max_len=3, suppress=suppress)
+
+
 def test_empty_batch_gives_nothing():
     model = random_model(6)
     assert beam_search(model.step, model.start(0), 0, 2, max_len=4) == []

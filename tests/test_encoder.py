@@ -137,3 +137,18 @@ def test_mean_of_many_in_half_precision():
     hidden = torch.full((1, 1000, 1), 100.0, dtype=torch.float16)
     mean = masked_mean(hidden, torch.ones(1, 1000, dtype=torch.bool))
     assert (mean.item(), mean.dtype) == (100.0, torch.float16)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.bool])
+def test_the_mean_of_whole_numbers_is_refused_and_loses_no_fraction(dtype, unchecked):
+    with pytest.raises(TypeError, match=f"expected hidden in floating-point numbers, got {dtype}: write hidden.float"):
+        masked_mean(torch.ones(1, 3, 2).to(dtype), torch.tensor([[True, True, False]]))
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+@pytest.mark.parametrize("ids", [[0, 0, 5, 6, 7], [5, 6, 7, 0, 0], [0, 5, 0, 6, 7]])
+def test_a_classifier_does_not_mind_on_which_side_the_pads_are(pooling, ids):
+    embedding = InputEmbedding(50, 4, SinusoidalPositions(4), 0.0)
+    model = Classifier(embedding, Encoder(2, 4, 2, 7, 0.0), 4, 3, pooling).double().eval()
+    alone = model(torch.tensor([[5, 6, 7]]))
+    assert_equal(model(torch.tensor([ids, [8, 9, 8, 9, 8]]))[:1], alone)

@@ -2,6 +2,8 @@
 
 import dataclasses
 import inspect
+import re
+from random import Random
 
 import pytest
 import torch
@@ -16,7 +18,7 @@ from course_lib.fast import Packing, dropout
 from course_lib.fast import attention as fast_attention
 from course_lib.fast import fast_loss as packed_loss
 from course_lib.fast import loss as loss_module
-from course_lib.fast.attention import FusedMultiHeadAttention, additive_mask, fused_attention
+from course_lib.fast.attention import FusedMultiHeadAttention, additive_mask, fused_attention, mix
 from course_lib.fast.loss import linear_cross_entropy
 from course_lib.masks import masked_softmax
 from course_lib.multi_head import MultiHeadAttention
@@ -99,8 +101,9 @@ def test_packed_loss_with_the_fused_kernel(form):
         assert_equal(mine, theirs)
 
 
-def test_pads_inside_a_sentence_are_packed_away():
-    ours = model()
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_pads_inside_a_sentence_are_packed_away(positions):
+    ours = model(positions=positions)
     src = torch.tensor([[5, 0, 6, 0, 7], [0, 0, 0, 8, 0]])
     tgt_in = torch.tensor([[0, 1, 0, 5, 6], [1, 0, 0, 9, 0]])
     tgt_out = torch.tensor([[0, 5, 0, 6, 2], [9, 0, 0, 0, 0]])
@@ -330,6 +333,47 @@ def test_what_the_simple_attention_refuses_is_refused(monkeypatch):
     attention = FusedMultiHeadAttention(d_model=4, n_heads=2)
     with pytest.raises(ValueError, match="expected as many queries as keys with causal=True, got 3 and 5"):
         attention(*(torch.ones(1, n, 4) for n in (3, 5, 5)), causal=True)
+
+
+def test_masks_that_the_simple_attention_refuses_are_refused(form, unchecked):
+    """Batch axes, masks cut from the scores' shape, and one of their sizes changed or one axis more."""
+    random, said = Random(0), {"result": 0, "refusal": 0}
+    for _ in range(300):
+        batch = [random.choice([1, 2, 3]) for _ in range(random.randint(0, 2))]
+        q_len, k_len = random.choice([1, 4, 40]), random.choice([1, 5, 40])
+        query, key, value = torch.randn(*batch, q_len, 3), torch.randn(*batch, k_len, 3), torch.randn(*batch, k_len, 2)
+        scores = [*batch, q_len, k_len]
+        shape = [random.choice([size, size, 1]) for size in scores[random.randint(0, len(scores)) :]]
+        change = random.choice(["none", "one size", "one axis"])
+        if change == "one size" and shape:
+            shape[random.randrange(len(shape))] = random.choice([1, 2, 4, 5])
+        mask = torch.rand([2, *shape] if change == "one axis" else shape) > 0.4
+        try:
+            expected, _ = scaled_dot_product_attention(query, key, value, mask)
+        except ValueError as error:
+            said["refusal"] += 1
+            with pytest.raises(ValueError, match=re.escape(str(error))):
+                fused_attention(query, key, value, mask)
+        else:
+            said["result"] += 1
+            assert_equal(fused_attention(query, key, value, mask), expected, 1e-5)
+    assert min(said.values()) > 50
+
+
+@pytest.mark.parametrize(("q_len", "k_len"), [(2, 5), (2, 50), (1, 2), (5, 2), (40, 3)])
+def test_a_causal_mixture_of_other_queries_than_keys_is_refused(q_len, k_len):
+    query, key, value = torch.zeros(1, 1, q_len, 4), torch.zeros(1, 1, k_len, 4), torch.zeros(1, 1, k_len, 1)
+    words = f"expected as many queries as keys with causal=True, got {q_len} and {k_len}: pass the rows of the causal"
+    for attend in (mix, fused_attention):
+        with pytest.raises(ValueError, match=words):
+            attend(query, key, value, causal=True)
+
+
+@pytest.mark.parametrize("n", [2, 5, 50])
+def test_a_causal_mixture_with_a_bias_is_refused(n):
+    x = torch.zeros(1, 1, n, 4)
+    with pytest.raises(ValueError, match="expected causal=True without a bias, got both: write the causal mask into"):
+        mix(x, x, x, torch.zeros(1, 1, 1, n), causal=True)
 
 
 @pytest.mark.parametrize("n", [5, fast_attention.SHORT, fast_attention.SHORT + 1])

@@ -155,6 +155,19 @@ def test_an_empty_batch_passes():
     assert state.reorder(torch.zeros(0, 4, dtype=torch.long)).visible.shape == (0, 4, 1)
 
 
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_pads_take_no_position(positions):
+    ours, tgt = model(positions=positions), [BOS, 8, 9]
+    cached, expected = CachedTransformer(ours), ours(torch.tensor([[5, 6, 7]]), torch.tensor([tgt]))[0]
+    for src, tokens in (([0, 0, 5, 6, 7], tgt), ([0, 5, 0, 6, 7], [PAD, PAD, *tgt]), ([5, 6, 7, 0], [BOS, PAD, 8, 9])):
+        state, steps = cached.start(torch.tensor([src])), []
+        for token in tokens:
+            logits, state = cached.step(torch.tensor([[token]]), state)
+            steps.append(logits[0])
+        kept = torch.tensor([token != PAD for token in tokens])
+        assert_equal(torch.cat(steps)[kept], expected)
+
+
 def test_a_beam_that_has_seen_only_pads_mixes_nothing():
     model = Transformer(TransformerConfig(vocab_size=11, d_model=8, n_heads=2, d_ff=16, n_layers=2)).eval().double()
     src, cached = torch.tensor([[5, 6, EOS]]), CachedTransformer(model)

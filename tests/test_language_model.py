@@ -7,7 +7,9 @@ import pytest
 import torch
 from oracles import assert_equal, gradient, scramble
 
+from course_lib.batching import pad
 from course_lib.language_model import LanguageModel, LanguageModelConfig, windows
+from course_lib.positional_encoding import sinusoidal_encoding
 from course_lib.probes import leak_probe, record_attention
 from course_lib.sampling import sample
 from course_lib.tokens import EOS, PAD
@@ -138,9 +140,18 @@ def test_the_same_text_elsewhere_is_the_same_to_rotary_positions_alone():
     assert moved["rotary"] < 1e-6  # the angles are rounded to single precision
     assert moved["none"] == 0
     assert moved["sinusoidal"] > 0.01
-    padded = torch.cat([torch.zeros(2, 40, dtype=torch.long), ids], dim=1)
     classic = model(positions="sinusoidal")
-    assert_equal(classic(ids, offset=40), classic(padded)[:, 40:])
+    elsewhere = classic(ids, offset=40)
+    classic.positions.table = sinusoidal_encoding(46, 12)[40:].double()
+    assert_equal(elsewhere, classic(ids))
+
+
+def test_a_place_before_the_first_is_for_rotary_positions_alone():
+    ids = torch.randint(1, 17, (2, 6))
+    assert_equal(model()(ids, offset=-3), model()(ids), 1e-5)
+    for offset in (-1, -3, -250):
+        with pytest.raises(ValueError, match=f"expected offset as a whole number of at least 0, got {offset}"):
+            model(positions="sinusoidal")(ids, offset=offset)
 
 
 def test_unknown_positions_are_refused():
@@ -162,11 +173,39 @@ def test_windows_longer_than_the_text_are_refused(length):
         windows(torch.arange(9), length)
 
 
-def test_rotary_model_does_not_mind_pads_on_the_left():
-    ours = model()
-    ids = torch.randint(4, 17, (2, 5))
-    padded = torch.cat([torch.zeros(2, 3, dtype=torch.long), ids], dim=1)
-    assert_equal(ours(padded)[:, 3:], ours(ids))
+PROMPTS = [[5, 6, 7, 8, 9], [10, 11], [4]]
+PADDED = {
+    "left": pad([prompt[::-1] for prompt in PROMPTS]).flip(1),
+    "right": pad(PROMPTS),
+    "anywhere": torch.tensor([[5, 6, 7, 8, 9], [10, 0, 0, 11, 0], [0, 0, 4, 0, 0]]),
+}
+
+
+@pytest.mark.parametrize("side", PADDED)
+@pytest.mark.parametrize("positions", ["rotary", "sinusoidal", "none"])
+def test_padded_prompts_give_what_each_gives_alone(positions, side):
+    ours, prompts = model(positions=positions), PADDED[side]
+    whole, state, steps = ours(prompts), ours.start(prompts), []
+    for tokens in ([12, 13, 14], [15, 16, 12]):
+        logits, state = ours.step(torch.tensor(tokens)[:, None], state)
+        steps.append(logits)
+    for row, (prompt, first, second) in enumerate(zip(PROMPTS, (12, 13, 14), (15, 16, 12), strict=True)):
+        alone = ours(torch.tensor([[*prompt, first, second]]))[0]
+        assert_equal(whole[row][prompts[row] != PAD], alone[:-2])
+        assert_equal(torch.cat(steps, dim=1)[row], alone[-2:])
+
+
+@pytest.mark.parametrize("changes", [{}, CLASSIC])
+def test_sampling_from_padded_prompts_writes_what_each_prompt_writes_alone(changes):
+    ours, prompts = model(**changes), PADDED["left"]
+    together = sample(ours.step, ours.start(prompts[:, :-1]), prompts[:, -1:], max_len=5, top_k=1)[:, 0]
+    for row, prompt in enumerate(PROMPTS):
+        ids = torch.tensor([prompt])
+        alone = sample(ours.step, ours.start(ids[:, :-1]), ids[:, -1:], max_len=5, top_k=1)[0, 0]
+        assert torch.equal(together[row, : len(alone)], alone)
+    right = PADDED["right"]
+    with pytest.raises(ValueError, match="expected a word at the end of each prompt, got the pad 0: pad prompts on th"):
+        sample(ours.step, ours.start(right[:, :-1]), right[:, -1:], max_len=5)
 
 
 def test_weights_can_be_recorded():

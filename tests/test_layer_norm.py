@@ -1,5 +1,7 @@
 """Layer norm against nn.LayerNorm, and the residual stream against its two formulas."""
 
+import re
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -85,3 +87,16 @@ def test_dropout_acts_on_the_sublayer_alone(norm_first):
     residual = Residual(8, dropout=1.0, norm_first=norm_first)
     x = torch.randn(2, 3, 8)
     assert torch.equal(residual(x, lambda y: y * 9), x if norm_first else residual.norm(x))
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.int8, torch.bool])
+def test_whole_numbers_are_refused_and_lose_no_fraction(dtype, unchecked):
+    x = torch.tensor([[1, 2, 3, 4], [0, 0, 1, 7]]).to(dtype)
+    message = f"expected x in floating-point numbers, got {dtype}: write x.float()"
+    for norm in (
+        lambda x: layer_norm(x, torch.ones(4), torch.zeros(4)),
+        LayerNorm(4),
+        Residual(4, norm_first=True).norm,
+    ):
+        with pytest.raises(TypeError, match=re.escape(message)):
+            norm(x)

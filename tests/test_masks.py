@@ -239,6 +239,27 @@ def test_a_mask_that_would_make_the_weights_larger_is_refused(scores, mask, unch
         masked_softmax(torch.zeros(scores), torch.ones(mask, dtype=torch.bool))
 
 
+@pytest.mark.parametrize(
+    ("scores", "mask", "advice"),
+    [
+        ((2, 8, 5, 3), (2, 3), "write mask[:, None, None] if it hides pads"),
+        ((4, 2, 7, 7), (4, 7), "write mask[:, None, None] if it hides pads"),
+        ((2, 5, 3), (2, 3), "write mask[:, None] if it hides pads"),
+        ((2, 8, 5, 3), (2, 5, 3), "cut it"),
+        ((5, 3), (4,), "cut it"),
+        ((3,), (3, 3), "cut it"),
+    ],
+)
+def test_a_mask_that_does_not_fit_is_told_what_to_write(scores, mask, advice, unchecked):
+    words = f"expected a mask that broadcasts to {scores}, got {mask}: {advice}"
+    mask = torch.ones(mask, dtype=torch.bool)
+    with pytest.raises(ValueError, match=re.escape(words)):
+        masked_softmax(torch.zeros(scores), mask)
+    if advice.startswith("write"):
+        mask = mask[:, None, None] if len(scores) == 4 else mask[:, None]
+        assert masked_softmax(torch.zeros(scores), mask).shape == scores
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int64, torch.uint8])
 def test_a_mask_that_is_not_boolean_is_refused(dtype):
     unchecked = inspect.unwrap(masked_softmax)  # the shape checks of the tests would object first

@@ -1,6 +1,7 @@
 """The parts of today: against torch, against Llama's published code, against loops and properties."""
 
 import inspect
+import re
 
 import pytest
 import torch
@@ -196,3 +197,32 @@ def test_positions_in_a_table_are_refused():
     """With n = d_k / 2 positions, a table (1, n) would give angles of a wrong shape, without a word."""
     with pytest.raises(ValueError, match=r"expected positions in one row, got \(1, 4\): .* take positions\[0\]"):
         inspect.unwrap(rotary_angles)(torch.arange(4)[None], d_k=8)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.int8, torch.bool])
+def test_whole_numbers_are_refused_and_lose_no_fraction(dtype, unchecked):
+    x = torch.tensor([[1, 2, 3, 4], [0, 0, 1, 7]]).to(dtype)
+    message = f"expected x in floating-point numbers, got {dtype}: write"
+    turn = lambda x: rotate(x, rotary_angles(torch.arange(2), d_k=4))  # noqa: E731
+    for part in (RMSNorm(4), turn, lambda x: turn(x[None, None])):
+        with pytest.raises(TypeError, match=message):
+            part(x)
+
+
+@pytest.mark.parametrize("layout", ["half", "interleaved"])
+@pytest.mark.parametrize(
+    ("x", "angles"), [((5, 4), (5, 1)), ((5, 4), (1, 2)), ((2, 3, 5, 4), (3, 2)), ((5, 5), (5, 2))]
+)
+def test_angles_of_another_number_of_tokens_or_pairs_are_refused(x, angles, layout, unchecked):
+    words = f"expected an angle for each token and pair, got {angles} for x {x}: see rotary_angles"
+    with pytest.raises(ValueError, match=re.escape(words)):
+        rotate(torch.ones(x), torch.ones(angles), layout)
+
+
+@pytest.mark.parametrize("layout", ["half", "interleaved"])
+def test_each_sentence_may_have_angles_of_its_own(layout):
+    x, positions = torch.randn(2, 3, 5, 4), torch.tensor([[0, 1, 2, 3, 4], [0, 0, 0, 7, 8]])
+    angles = torch.stack([rotary_angles(row, d_k=4) for row in positions])
+    turned = rotate(x, angles[:, None], layout)
+    for row in range(2):
+        assert_equal(turned[row], rotate(x[row], angles[row], layout))

@@ -48,6 +48,26 @@ def test_table_follows_the_default_dtype():
         torch.set_default_dtype(before)
 
 
+@pytest.mark.parametrize("positions", [SinusoidalPositions(6), LearnedPositions(19, 6)])
+@pytest.mark.parametrize(("offset", "length"), [(-10, 3), (-2, 1), (-1, 4), (-1, 1)])
+def test_places_before_the_first_are_refused(positions, offset, length):
+    message = f"expected offset as a whole number of at least 0, got {offset}: it counts"
+    with pytest.raises(ValueError, match=message):
+        positions(torch.zeros(2, length, 6), offset=offset)
+    with pytest.raises(ValueError, match=message):
+        InputEmbedding(11, 6, positions)(torch.full((2, length), 5), offset=offset)
+
+
+@pytest.mark.parametrize("positions", [SinusoidalPositions(6), LearnedPositions(19, 6)])
+@pytest.mark.parametrize("offset", [0, 4])
+def test_pads_take_no_position(positions, offset):
+    embedding = InputEmbedding(11, 6, positions, dropout=0.0)
+    alone = embedding(torch.tensor([[5, 6, 7]]), offset)[0]
+    for ids in ([0, 0, 5, 6, 7], [5, 6, 7, 0, 0], [0, 5, 0, 6, 7]):
+        padded = torch.tensor([ids, [8, 9, 8, 9, 8]])
+        assert torch.equal(embedding(padded, offset)[0][padded[0] != 0], alone)
+
+
 @pytest.mark.parametrize("positions", [SinusoidalPositions(6, n_positions=4), LearnedPositions(19, 6)])
 def test_offset_continues_where_the_first_part_ended(positions):
     x = torch.randn(2, 17, 6)
@@ -77,7 +97,7 @@ def test_learned_positions_say_where_they_end():
 
 def test_input_embedding_scales_by_the_root_of_d_model():
     embedding = InputEmbedding(11, 16, SinusoidalPositions(16), dropout=0.0)
-    ids = torch.tensor([[3, 10], [0, 3]])
+    ids = torch.tensor([[3, 10], [7, 3]])
     expected = 4.0 * embedding.tokens.weight[ids] + sinusoidal_encoding(2, 16)
     torch.testing.assert_close(embedding(ids), expected)
 

@@ -65,6 +65,34 @@ def test_sampling_stops_at_eos_with_pads_behind():
     assert sample(step, 0, torch.ones(2, 1, dtype=torch.long), 0).shape == (2, 1, 0)
 
 
+def test_where_every_id_is_a_word_a_row_ends_with_what_is_none():
+    """Vocabularies from elsewhere have a word with the id 0, and no model looks up -1."""
+    script, read = torch.tensor([[4, 0, EOS], [EOS, 6, 6]]), []
+
+    def step(tokens, t):
+        read.append(tokens.flatten().tolist())
+        return torch.nn.functional.one_hot(script[:, t : t + 1], 7) * 100.0, t + 1
+
+    drawn = sample(step, 0, torch.tensor([[0], [5]]), 3, pad_id=-1)
+    assert drawn.tolist() == [[[4, 0, EOS]], [[EOS, -1, -1]]]
+    assert min(min(tokens) for tokens in read) >= 0
+
+
+@pytest.mark.parametrize(("tokens", "pad_id"), [([[PAD]], PAD), ([[5], [PAD]], PAD), ([[5, 6], [7, 9]], 9)])
+def test_a_prompt_that_ends_in_a_pad_is_refused(tokens, pad_id):
+    message = f"expected a word at the end of each prompt, got the pad {pad_id}: pad prompts on the left"
+    with pytest.raises(ValueError, match=message):
+        sample(fixed, 0, torch.tensor(tokens), 3, pad_id=pad_id)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("size", [2000, 32_000, 128_256])
+def test_top_p_of_one_keeps_every_word(dtype, size):
+    logits = 3 * torch.randn(size, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(dtype)
+    assert torch.equal(top_p_filter(logits, p=1.0), logits)
+    assert torch.equal(top_p_filter(logits, p=1), logits)
+
+
 @pytest.mark.parametrize("temperature", [0.0, -1.0])
 def test_a_temperature_of_nothing_is_refused(temperature):
     message = f"expected a temperature above 0, got {temperature}: for the most probable word use top_k=1"

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
+from course_lib.fast.loss import linear_cross_entropy
 from course_lib.tokens import PAD
 from course_lib.training import TrainingSettings, cosine, inverse_sqrt, label_smoothed_loss, noam, plain_loss
 
@@ -165,3 +166,14 @@ def test_impossible_words_cost_nothing_without_smoothing():
     logits, targets = torch.tensor([[[0.0, -torch.inf, 1.0]]]), torch.tensor([[2]])
     expected = F.cross_entropy(logits[0], targets[0])
     torch.testing.assert_close(label_smoothed_loss(logits, targets, smoothing=0.0), expected)
+
+
+@pytest.mark.parametrize("wrong", [-100, -1, 5, 99])
+def test_a_target_outside_the_vocabulary_is_named(wrong):
+    """Elsewhere, -100 says that there is no target."""
+    words = f"expected targets from 0 to vocab_size - 1 = 4, got {wrong}: PAD = 0 says that there is none"
+    for targets in ([[1, wrong, 3]], [[wrong, wrong, wrong]], [[PAD, PAD, wrong]]):
+        with pytest.raises(ValueError, match=words):
+            label_smoothed_loss(torch.randn(1, 3, 5), torch.tensor(targets))
+        with pytest.raises(ValueError, match=words):
+            linear_cross_entropy(torch.randn(3, 2), torch.randn(5, 2), torch.tensor(targets[0]))

@@ -166,6 +166,16 @@ def test_batch_mates_and_padding_change_nothing():
         assert_equal(ours(s[None], t[None])[0], together[row, : len(t)], 1e-9)
 
 
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+@pytest.mark.parametrize("src", [[0, 0, 5, 6, 7], [5, 6, 7, 0, 0], [0, 5, 0, 6, 7]])
+def test_pads_on_any_side_change_nothing(positions, src):
+    ours, tgt = model(positions=positions), torch.tensor([[1, 8, 9]])
+    expected = ours(torch.tensor([[5, 6, 7]]), tgt)
+    assert_equal(ours(torch.tensor([src]), tgt), expected)
+    assert_equal(ours(torch.tensor([src]), torch.tensor([[0, 0, 1, 8, 9]]))[:, 2:], expected)
+    assert_equal(ours(torch.tensor([src]), torch.tensor([[1, 0, 8, 9, 0]]))[:, [0, 2, 3]], expected)
+
+
 def test_rows_of_pads_alone_are_finite():
     ours = model()
     src, tgt = random_ids(3, 5), random_ids(3, 7)

@@ -68,7 +68,7 @@ def greedy_search(
     [4, 5]
     """
     check_whole(max_len=max_len)
-    check_whole(0, batch=batch)
+    check_whole(0, batch=batch, suppress=min(suppress, default=0))
     tokens = torch.full((batch, 1), BOS, device=device)
     written: list[list[int]] = [[] for _ in range(batch)]
     log_prob = [0.0] * batch
@@ -133,7 +133,7 @@ def beam_search(
     `device` is where the model is: the first tokens are made there.
     """
     check_whole(max_len=max_len, beam_size=beam_size)
-    check_whole(0, batch=batch)
+    check_whole(0, batch=batch, suppress=min(suppress, default=0))
     check_between(-LARGEST_PENALTY, LARGEST_PENALTY, length_penalty=length_penalty)
     pools: list[list[Hypothesis]] = [[] for _ in range(batch)]
     rows = torch.arange(batch, device=device)

@@ -40,7 +40,8 @@ class Packing:
         counts = real.sum(dim=1)
         self.batch, self.length = len(real), int(counts.max()) if len(real) else 0
         self.rows, self.columns = real.nonzero(as_tuple=True)
-        self.slots = self.rows * self.length + (real.cumsum(dim=1) - 1)[self.rows, self.columns]
+        self.places = (real.cumsum(dim=1) - 1)[self.rows, self.columns]
+        self.slots = self.rows * self.length + self.places
         self.mask = (torch.arange(self.length, device=real.device) < counts[:, None])[:, None, None]
 
     def pack(self, ids: Int[Tensor, "batch seq_len"]) -> Int[Tensor, " n"]:
@@ -141,15 +142,15 @@ def residual(
 
 
 def embed(module: InputEmbedding, ids: Int[Tensor, "batch seq_len"], packing: Packing) -> Float[Tensor, "n d_model"]:
-    """`InputEmbedding` of the real tokens; each keeps the position of its column.
+    """`InputEmbedding` of the real tokens; the position of each counts the real ones before it.
 
     >>> from course_lib.positional_encoding import SinusoidalPositions
-    >>> simple, ids = InputEmbedding(10, 4, SinusoidalPositions(4)).eval(), torch.tensor([[5, 6], [7, 0]])
+    >>> simple, ids = InputEmbedding(10, 4, SinusoidalPositions(4)).eval(), torch.tensor([[5, 6], [0, 7]])
     >>> torch.allclose(embed(simple, ids, Packing(ids != PAD)), simple(ids)[ids != PAD])
     True
     """
     x = look_up(module.tokens, packing.pack(ids)) * math.sqrt(module.tokens.embedding_dim)
-    x = x + module.positions.rows(0, ids.shape[1])[packing.columns]
+    x = x + module.positions.rows(0, ids.shape[1])[packing.places]
     return dropout(x, module.dropout.p, module.training)
 
 

@@ -6,6 +6,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from course_lib.attention import scaled_dot_product_attention
+from course_lib.masks import check_mask
 from course_lib.multi_head import MultiHeadAttention, merge_heads, split_heads
 
 SHORT = 32
@@ -44,12 +45,17 @@ def mix(
     """softmax(Q Kᵀ / √d_k + bias) V. Short rows: plain operations; long rows: one kernel that never stores the weights.
 
     On a CPU, PyTorch has this kernel for up to two axes of batch and values as wide as the keys; else it stores them.
-    `causal` (for q_len = k_len, without `bias`) lets query i see keys 0 … i and spares the fused kernel half its work.
+    `causal` lets query i see keys 0 … i and spares the fused kernel half its work; ValueError with a `bias`, or with
+    another number of queries than keys.
 
     >>> mix(torch.zeros(1, 2, 4), torch.zeros(1, 2, 4), torch.tensor([[[1.0], [3.0]]]), causal=True)
     tensor([[[1.],
              [2.]]])
     """
+    if causal:
+        check_as_many(query, key)
+    if causal and bias is not None:
+        raise ValueError("expected causal=True without a bias, got both: write the causal mask into the bias")
     if bias is not None:
         bias = torch.atleast_2d(bias)
     # The fused kernel also adds up products in float32: the scores of float16 may be too large for itself.
@@ -65,6 +71,20 @@ def mix(
     if bias is not None:
         scores = scores + bias.mT
     return scores.softmax(dim=-2).mT @ value
+
+
+def check_as_many(query: Float[Tensor, "*batch q_len d_k"], key: Float[Tensor, "*batch k_len d_k"]) -> None:
+    """Refuse a causal mask without rows of its own: which keys come before a query is open.
+
+    >>> check_as_many(torch.zeros(1, 4), torch.zeros(3, 4))
+    Traceback (most recent call last):
+    ValueError: expected as many queries as keys with causal=True, got 1 and 3: pass their rows of the mask as mask
+    """
+    if query.shape[-2] != key.shape[-2]:
+        raise ValueError(
+            f"expected as many queries as keys with causal=True, got {query.shape[-2]} and {key.shape[-2]}: "
+            "pass the rows of the causal mask that belong to these queries as mask"
+        )
 
 
 def fused_attention(
@@ -84,14 +104,13 @@ def fused_attention(
     >>> torch.allclose(fused_attention(q, k, v, mask), scaled_dot_product_attention(q, k, v, mask)[0], atol=1e-6)
     True
     """
-    fits = key.shape[-1] == query.shape[-1] and value.shape[-2] == key.shape[-2]
-    if not fits or (mask is not None and mask.dtype != torch.bool):
-        scaled_dot_product_attention(query, key, value, mask)  # says what is wrong; a kernel would read behind the end
-    if causal and query.shape[-2] != key.shape[-2]:
-        raise ValueError(
-            f"expected as many queries as keys with causal=True, got {query.shape[-2]} and {key.shape[-2]}: "
-            "pass the rows of the causal mask that belong to these queries as mask"
-        )
+    if key.shape[-1] != query.shape[-1] or value.shape[-2] != key.shape[-2]:
+        scaled_dot_product_attention(query, key, value)  # says what is wrong; a kernel would read behind the end
+    if mask is not None:
+        batch = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2])
+        check_mask(mask, (*batch, query.shape[-2], key.shape[-2]))
+    if causal:
+        check_as_many(query, key)
     if causal and mask is not None:
         mask, causal = mask & mask.new_ones(query.shape[-2], query.shape[-2]).tril(), False
     if mask is None:

@@ -141,10 +141,11 @@ class CachedTransformer:
         """Write one token per beam, score what may follow."""
         embedding, n_heads = self.model.tgt_embedding, self.model.config.n_heads
         x = look_up(embedding.tokens, tokens) * math.sqrt(embedding.tokens.embedding_dim)
-        x = x + embedding.positions.rows(state.length, state.length + 1)
         # Of the slots of this step every beam sees its own, unless it holds a pad.
         own = torch.eye(tokens.shape[1], dtype=torch.bool, device=tokens.device) & (tokens != PAD)[:, None]
         visible = torch.cat([state.visible, own], dim=-1)
+        place = torch.where(tokens != PAD, visible.sum(dim=-1) - 1, state.length)
+        x = x + embedding.positions.rows(0, state.length + 1)[place]
         bias = None if visible.all() else additive_mask(visible[:, None], x.dtype)
         blind = None if bias is None else ~visible.any(dim=-1, keepdim=True)
         all_weights = []

@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from course_lib.sizes import check_targets
+
 CHUNK = 2**21
 """How many logits are alive at a time on a CPU: they stay in its cache (a GPU takes 16 times as many)."""
 
@@ -28,6 +30,7 @@ def linear_cross_entropy(
     if len(targets) != len(hidden) or not 0 <= label_smoothing <= 1:
         got = f"{len(hidden)} rows, {len(targets)} targets, and smoothing {label_smoothing}"
         raise ValueError(f"expected a target for each row and smoothing from 0 to 1, got {got}: cut both alike")
+    check_targets(targets, len(weight))
     wants_gradient = torch.is_grad_enabled() and (hidden.requires_grad or weight.requires_grad)
     return _LinearCrossEntropy.apply(hidden, weight, targets, label_smoothing, wants_gradient)
 

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from course_lib.sizes import check_between, check_whole
+from course_lib.sizes import check_between, check_targets, check_whole
 from course_lib.tokens import PAD
 
 
@@ -33,6 +33,7 @@ def label_smoothed_loss(
     if targets.shape != logits.shape[:-1]:
         got = f"{tuple(logits.shape)} and {tuple(targets.shape)}"
         raise ValueError(f"expected a target for each row, got {got}: cut alike")
+    check_targets(targets, logits.shape[-1])
     log_probs = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
     target = -log_probs.gather(-1, targets[..., None])[..., 0]
     uniform = -log_probs.mean(dim=-1)

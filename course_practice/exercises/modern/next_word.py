@@ -19,7 +19,8 @@ def next_word_probs(logits, temperature=1.0, top_k=None, top_p=1.0):
         logits = top_k_filter(logits, top_k)
     probs, index = logits.softmax(dim=-1).sort(descending=True)
     kept = probs.cumsum(dim=-1) - probs < top_p
-    probs = probs.masked_fill(~kept, 0.0)
+    if top_p < 1:  # a sum in single precision reaches 1 before the last word
+        probs = probs.masked_fill(~kept, 0.0)
     return torch.zeros_like(probs).scatter(0, index, probs / probs.sum())
 
 
@@ -31,7 +32,7 @@ def with_a_sorted_list(logits, temperature=1.0, top_k=None, top_p=1.0):
         probs = probs / probs.sum()
     total = 0.0
     for i in order.tolist():
-        if total >= top_p:
+        if top_p < 1 and total >= top_p:
             probs[i] = 0
         total += probs[i].item()
     return probs / probs.sum()
