@@ -35,10 +35,18 @@ def store(script: str, seeds: list[int], folder: Path = FOLDER, **numbers: objec
 
 
 def store_model(
-    script: str, translator: Translator, seeds: list[int], folder: Path = FOLDER, **numbers: object
+    script: str,
+    translator: Translator,
+    seeds: list[int],
+    folder: Path = FOLDER,
+    rounding: bool = True,
+    **numbers: object,
 ) -> Path:
-    """Write a translator with its matrices rounded to a byte a number, and beside it the results with its checksum."""
-    content = packed(translator, rounding=True)
+    """Write a translator, and beside it the results with its checksum.
+
+    Its weights are rounded to float32, and its matrices, with `rounding`, to a byte a number.
+    """
+    content = packed(translator, rounding)
     path = folder / f"{Path(script).stem}.safetensors"
     path.write_bytes(content)
     if translator.characters is not None:

@@ -127,6 +127,8 @@ def test_an_experiment_reaches_its_end(name, monkeypatch, tmp_path, unchecked):
     """What it would store stands where it stands in the stored file. (Slips have shapes of their own.)"""
     script, sizes = import_module(f"experiments.{name}"), SIZES.get(name, {})
     monkeypatch.setattr("experiments.layer_norm_depth.SEEDS", [0])  # its controls set it
+    for key, size in (SIZES["beam_search_width"] | {"UPDATES": 2}).items():  # `beam_search_model` trains on its bench
+        monkeypatch.setattr(f"experiments.beam_search_width.{key}", size)
     monkeypatch.setattr("course_lib.training.bench.bench_pairs", small_bench)
     for path, module in [*sys.modules.items()]:  # a script may read the corpus through another one
         if path.startswith("experiments.") and hasattr(module, "course_corpus"):
