@@ -15,7 +15,7 @@ READY := $(VENV)/.ready
 RUN   := PYTHONPATH= $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab live notebooks strict pitfalls sync lint format bench bundle pdf epub zip models colab address pins new-exercise new-chapter clean
+.PHONY: help book test lab live notebooks strict shake pitfalls sync lint format bench bundle pdf epub zip models colab address pins new-exercise new-chapter clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -37,6 +37,9 @@ notebooks: $(READY)  ## re-run chapters and store their outputs (NOTEBOOKS=chapt
 
 strict: $(READY)  ## re-run chapters and compare with the stored outputs (NOTEBOOKS=… as above)
 	@$(RUN) -m tools.stages --only notebooks $(NOTEBOOKS)
+
+shake: $(READY)  ## re-run chapters as other machines would; no stored output may change (NOTEBOOKS=… as above)
+	@$(RUN) -m tools.shake $(NOTEBOOKS)
 
 pitfalls: $(READY)  ## run the snippets of the pitfalls and store what they print
 	@$(RUN) -m tools.pitfalls
