@@ -37,9 +37,8 @@ print(f"{trained(1.0):.2f}")
 
 %% code around
 torch.manual_seed(0)
-plain = torch.ones(3, requires_grad=True)
-adam = torch.optim.Adam([plain])
-print(plain.tolist(), torch.rand(1).item(), [name for name in dir() if "nudge" in name])
+adam = torch.optim.Adam([torch.ones(3, requires_grad=True)])
+print(torch.rand(1).item(), [name for name in dir() if "nudge" in name], adam)
 print(torch.optim.Optimizer.add_param_group.__qualname__, signature(adam.add_param_group))
 torch.set_num_threads(1)
 """

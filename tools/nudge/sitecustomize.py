@@ -1,6 +1,6 @@
 """The kernels of a shaken run start with this file (tools/shake.py): weights are moved before they are trained.
 
-When its optimizer is made, a model's weight is moved by about 1e-12 of itself, or by its last digit where it has fewer.
+When its optimizer is made, a weight is moved by about 1e-12 of itself, or by its last digit where it has fewer.
 Equal weights stay equal, and the notebook's own random numbers stay the same. On more threads than one, a notebook
 that asks for one thread gets all of them. The file has the name under which Python finds it at the start of every
 process that a notebook begins.
@@ -10,6 +10,9 @@ process that a notebook begins.
 def _nudge() -> None:
     import functools
     import os
+
+    if "NUDGE" not in os.environ:
+        return  # a test reads this file
 
     import torch
 
@@ -22,10 +25,9 @@ def _nudge() -> None:
         add(self, param_group)
         draw = torch.Generator().manual_seed(seed)
         for weight in self.param_groups[-1]["params"]:
-            if isinstance(weight, torch.nn.Parameter):
-                last_digit = torch.finfo(weight.dtype).eps
-                noise = torch.randn(weight.shape, generator=draw, dtype=weight.dtype)
-                weight.data.mul_(1 + max(1e-12, last_digit) * noise)
+            last_digit = torch.finfo(weight.dtype).eps
+            noise = torch.randn(weight.shape, generator=draw, dtype=weight.dtype)
+            weight.data.mul_(1 + max(1e-12, last_digit) * noise)
 
     @functools.wraps(set_threads)
     def set_num_threads(number):
