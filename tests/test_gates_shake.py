@@ -6,9 +6,9 @@ from io import StringIO
 
 import nbformat
 import pytest
+from cells import from_text
 
 from tools import shake
-from tools.cells import from_text
 from tools.environment import CHAPTERS
 from tools.form import read, text_of
 
