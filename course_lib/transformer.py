@@ -84,8 +84,17 @@ class Transformer(nn.Module):
         self.config = c = config
         self.src_embedding = make_embedding(c)
         self.tgt_embedding = self.src_embedding if c.tied else make_embedding(c)
-        self.encoder = Encoder(c.n_layers, c.d_model, c.n_heads, c.d_ff, c.dropout, c.norm_first, c.activation)
-        self.decoder = Decoder(c.n_layers, c.d_model, c.n_heads, c.d_ff, c.dropout, c.norm_first, c.activation)
+        shared = dict(
+            n_layers=c.n_layers,
+            d_model=c.d_model,
+            n_heads=c.n_heads,
+            d_ff=c.d_ff,
+            dropout=c.dropout,
+            norm_first=c.norm_first,
+            activation=c.activation,
+        )
+        self.encoder = Encoder(**shared)
+        self.decoder = Decoder(**shared)
         self.output = nn.Linear(c.d_model, c.vocab_size, bias=False)
         self.apply(initialize)
         if c.tied:
