@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
-from course_lib.__main__ import ready_streams
+from course_lib.__main__ import ready_output
 from course_lib.files import written_whole
 from course_lib.training.interrupts import Interrupts
 from course_lib.translation.commands.options import Parser, check_writable, number, path, run_command, whole
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     memory = "gigabytes for each process; only Linux holds to it (%(default)g)"
     p.add_argument("--memory", type=number(above=0), default=4, help=memory)
     p.add_argument("--jobs", type=whole(1, 256), default=1, help="students at a time (%(default)d)")
-    ready_streams()
+    ready_output()
     options = parser.parse_args(arguments)
     return run_command(f"{PROG} report", lambda: report(options))
 

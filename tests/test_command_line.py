@@ -1,14 +1,8 @@
 """What the commands share: options that are checked, one line for an error, exit codes, help whose examples work."""
 
 import argparse
-import io
-import json
 import os
 import shlex
-import signal
-import subprocess
-import sys
-from contextlib import suppress
 from pathlib import Path
 from unittest import mock
 
@@ -51,9 +45,9 @@ def test_values_out_of_bounds_are_refused(kind, text, words):
     assert str(error.value) == words
 
 
-@pytest.mark.parametrize("text", ["-1e1", "-.5", "-10", "-1E-3"])
-def test_a_negative_number_is_no_option(text):
-    assert train.parser().parse_args(["--length-penalty", text]).length_penalty == float(text)
+def test_a_negative_number_is_no_option():
+    for text in ("-1e1", "-.5", "-10", "-1E-3"):
+        assert train.parser().parse_args(["--length-penalty", text]).length_penalty == float(text)
 
 
 def test_values_on_the_bounds_are_taken():
@@ -92,13 +86,11 @@ def stop(error):
     [
         (ValueError("expected 1,\n  got 2"), 1, "add: expected 1, got 2\n"),
         (OSError(13, "Permission denied", "/x"), 1, "add: expected to read or write '/x', got 'Permission denied': "),
-        (ValueError("expected a tab, got '   b'"), 1, "add: expected a tab, got '   b'\n"),
-        (ConnectionError("no answer"), 1, "add: no answer\n"),
         (Odd("too odd"), 1, "add: too odd\n"),
         (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), 1, "add: expected enough memory, got less"),
         (MemoryError(), 1, "add: expected enough memory, got less"),
         (KeyboardInterrupt(), 130, ""),
-        (KeyboardInterrupt(signal.SIGTERM), 143, ""),
+        (BrokenPipeError(32, "Broken pipe"), 130, ""),
     ],
 )
 def test_what_people_can_put_right_is_said_in_one_line(error, code, line, capsys):
@@ -112,15 +104,6 @@ def test_what_people_can_put_right_is_said_in_one_line(error, code, line, capsys
 def test_a_bug_is_not_hidden(error):
     with pytest.raises(type(error)):
         run_command("add", stop(error))
-
-
-def test_a_closed_pipe_is_quiet(monkeypatch, capsys):
-    reader, writer = os.pipe()
-    os.close(reader)
-    with open(writer, "w") as pipe:
-        monkeypatch.setattr(sys, "stdout", pipe)
-        assert run_command("add", lambda: print("x" * 10)) == 141
-    assert capsys.readouterr().err == ""
 
 
 def test_places_that_cannot_be_written_are_found_before_the_work(tmp_path):
@@ -142,73 +125,52 @@ def test_a_device_needs_no_place_beside_it(monkeypatch):
     check_file(Path(os.devnull))
 
 
-@pytest.mark.parametrize("there", [False, True])
+def refused(path, option="--json", **named):
+    """Whether `check_file` says that the file is read or kept; a folder is none of both."""
+    words = "Is a directory" if path.is_dir() else f"expected {option} other than .* read or kept by a training"
+    with pytest.raises((ValueError, OSError), match=words):
+        check_file(path, option, **named)
+    return True
+
+
 @pytest.mark.parametrize("name", [*KEPT, "checkpoints/step-00000100.pt", "../run/model.pt"])
-def test_names_that_a_training_keeps_are_never_an_output(name, there, tmp_path):
-    run = tmp_path / "run"
-    (run / "checkpoints").mkdir(parents=True)
-    output = run / name
-    if there and not output.is_dir():
-        output.touch()
-    words = "Is a directory" if output.is_dir() else "expected --output other than .* kept by a training"
-    with pytest.raises((ValueError, OSError), match=words):
-        check_file(output, "--output", keeps=files_of(run))
-
-
-@pytest.mark.parametrize("name", [*KEPT, "checkpoints/step-00000100.pt"])
-def test_names_that_another_training_keeps_are_no_output_either(name, tmp_path):
-    (tmp_path / "other" / "checkpoints").mkdir(parents=True)
-    output = tmp_path / "other" / name
+def test_names_that_a_training_keeps_are_never_an_output(name, tmp_path):
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    output = tmp_path / "run" / name
     assert files_of(None, output) == []  # a folder of any kind
-    (tmp_path / "other" / "options.json").touch()
-    words = "Is a directory" if output.is_dir() else "expected --json other than .* kept by a training"
-    with pytest.raises((ValueError, OSError), match=words):
-        check_file(output, keeps=files_of(tmp_path / "mine", output))
-    check_file(tmp_path / "other" / "scores.json", keeps=files_of(None, tmp_path / "other" / "scores.json"))
-
-
-def test_a_translation_longer_than_any_is_refused(capsys):
-    with pytest.raises(SystemExit, match="2"):
-        entry(["translate", "--folder", "run", "--max-len", "1000000000000"])
-    assert "expected a whole number from 1 to 10000, got '1000000000000'" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("command", "options"),
-    [
-        ("train", ["--folder", ""]),
-        ("train", ["--json", ""]),
-        ("translate", ["--folder", ""]),
-        ("translate", ["--folder", "run", "--output", ""]),
-        ("score", ["--folder", ""]),
-        ("score", ["a", "b", "--json", ""]),
-        ("export", [""]),
-        ("export", ["--folder", ""]),
-        ("export", ["run", "--output", ""]),
-    ],
-)
-def test_an_empty_name_is_refused(command, options, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        entry([command, *options])
-    assert "expected the name of a file or folder, got an empty one" in capsys.readouterr().err
+    assert refused(output, "--output", keeps=files_of(tmp_path / "run"))
+    (tmp_path / "run" / "options.json").touch()  # now it is that of a training, and not of ours
+    assert refused(output, keeps=files_of(tmp_path / "mine", output))
+    if not output.is_dir():
+        output.touch()
+        assert refused(output, "--output", keeps=files_of(tmp_path / "run"))
 
 
 def test_another_name_in_the_folder_is_an_output_a_first_and_a_second_time(tmp_path):
+    figures = tmp_path / "figures.json"
+    (tmp_path / "options.json").touch()
     for _ in range(2):
-        check_file(tmp_path / "figures.json", reads=["", "nowhere"], keeps=files_of(tmp_path))
-        (tmp_path / "figures.json").touch()
+        check_file(figures, reads=["", "nowhere"], keeps=files_of(tmp_path, figures))
+        figures.touch()
 
 
-@pytest.mark.parametrize("link", [os.symlink, os.link])
-def test_another_name_of_a_file_that_is_read_or_kept_is_no_output(link, tmp_path):
+def test_a_link_to_a_file_that_is_read_or_kept_is_no_output(tmp_path):
     for name in ("pairs.tsv", "model.pt"):
         (tmp_path / name).touch()
         try:
-            link(tmp_path / name, tmp_path / f"other {name}")
+            (tmp_path / f"other {name}").symlink_to(tmp_path / name)
         except OSError as error:
-            pytest.skip(f"this system gives users no such links ({error})")
-        with pytest.raises(ValueError, match="expected --json other than the files that are read or kept"):
-            check_file(tmp_path / f"other {name}", reads=[str(tmp_path / "pairs.tsv")], keeps=files_of(tmp_path))
+            pytest.skip(f"this system gives users no links ({error})")
+        assert refused(tmp_path / f"other {name}", reads=[str(tmp_path / "pairs.tsv")], keeps=files_of(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "words", ["train --folder", "train --json", "translate --folder", "score a b --json", "export --output", "export"]
+)
+def test_an_empty_name_is_refused(words, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        entry([*words.split(), ""])
+    assert "expected the name of a file or folder, got an empty one" in capsys.readouterr().err
 
 
 def examples(command):
@@ -258,47 +220,7 @@ def test_help_teaches(command):
     assert max(map(len, parser.description.split("\n"))) <= 100
 
 
-def test_closed_streams_are_empty_ones(tmp_path):
-    (tmp_path / "text").write_text("a b c d\n")
-    course, score = f"{shlex.quote(sys.executable)} -m course_lib", "score text text --json figures.json"
-    for words in ("--help >&-", "--help <&-", "--help 2>&-", f"{score} <&- >&- 2>&-"):
-        shell = ["sh", "-c", f"{course} {words}"]
-        done = subprocess.run(shell, cwd=tmp_path, capture_output=True, check=True)
-        assert done.stderr == b""
-        assert done.stdout.startswith(b"usage: ") == (words in ("--help <&-", "--help 2>&-"))
-    assert json.loads((tmp_path / "figures.json").read_text())["bleu"]["score"] == pytest.approx(100)
-    assert (tmp_path / "text").read_text() == "a b c d\n"
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
-@pytest.mark.parametrize("command", ["course_lib --help", "course_lib score --help", "course_practice report --help"])
-def test_help_that_cannot_be_written_is_told_in_one_line(command):
-    shell = ["sh", "-c", f"{shlex.quote(sys.executable)} -m {command} >/dev/full"]
-    done = subprocess.run(shell, capture_output=True, text=True)
-    words = "expected to read and write files, got 'No space left on device': check the disk"
-    assert (done.returncode, done.stderr) == (1, f"python -m {command.removesuffix(' --help')}: {words}\n")
-
-
-@pytest.mark.parametrize("arguments", [["--help"], ["score", "--help"]])
-def test_help_that_cannot_be_written_is_tried_once(arguments, monkeypatch, capsys):
-    written = []
-
-    class Full(io.StringIO):
-        def write(self, text):
-            written.append(text)
-            raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(sys, "stdout", Full())
-    with suppress(SystemExit):
-        assert entry(arguments) == 1
-    assert "".join(written).count("usage: ") == 1
-    assert capsys.readouterr().err.count("No space left on device") == 1
-
-
-def test_ctrl_c_during_the_imports_shows_no_page_of_them(interruptible, monkeypatch):
-    during = []
-    monkeypatch.setattr("importlib.import_module", lambda name: during.append(signal.getsignal(signal.SIGINT)))
-    with pytest.raises(AttributeError):  # what was imported is nothing
-        entry(["train"])
-    assert during == [signal.SIG_DFL]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+def test_ctrl_c_during_the_imports_shows_no_page_of_them(monkeypatch, capsys):
+    monkeypatch.setattr("importlib.import_module", mock.Mock(side_effect=KeyboardInterrupt))
+    assert entry(["train"]) == 130
+    assert capsys.readouterr() == ("", "")

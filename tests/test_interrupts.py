@@ -52,13 +52,3 @@ def test_other_threads_are_left_alone(interruptible):
     thread.start()
     thread.join()
     assert inside == [before]
-
-
-def test_what_was_before_is_forgotten_after_the_block(interruptible):
-    interrupts = Interrupts()
-    with interrupts:
-        pass
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with interrupts:
-        pass
-    assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN

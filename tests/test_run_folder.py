@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 from xml.etree import ElementTree
 
 import pytest
@@ -45,16 +44,6 @@ def test_what_is_refused_leaves_the_folder_as_it_was(tmp_path):
     with pytest.raises(ValueError, match="expected the options of the training"):
         check_options(tmp_path, OPTIONS | {"d_model": 16})
     assert (tmp_path / "options.json").read_bytes() == before
-
-
-@pytest.mark.parametrize("inside", ["checkpoints", "checkpoints/new", "curve.json"])
-def test_no_training_stands_in_what_another_keeps(inside, tmp_path):
-    prepare(tmp_path / "run", OPTIONS)
-    before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(ValueError, match="expected a folder outside of what another training keeps, got "):
-        prepare(tmp_path / "run" / inside, OPTIONS)
-    assert sorted(tmp_path.rglob("*")) == before
-    prepare(tmp_path / "run" / "second", OPTIONS)
 
 
 def test_another_training_does_not_go_on_here(tmp_path):
@@ -135,12 +124,10 @@ TINY = {"vocab_size": 302, "d_model": 8, "n_heads": 2, "d_ff": 16, "n_layers": 1
     [
         {"step": 3},
         {"kind": "transformer", "config": {"vocab_size": 9}, "weights": {}},
-        {"kind": "transformer", "config": {"vocab_size": 9}, "weights": [1, 2, 3]},
         {"kind": "transformer", "config": {"vocab_size": 9, "n_layers": 1}, "weights": {"a": 1, "b": 2}},
         {"kind": "transformer", "config": [], "weights": {}},
         {"kind": ["gru"], "config": {}, "weights": {}},
-        *({"config": TINY | {name: 10**9}} for name in ("vocab_size", "d_ff", "n_layers")),
-        {"config": TINY | {"d_model": 10**9, "n_heads": 1}},
+        *({"config": TINY | {name: 10**9}} for name in ("vocab_size", "n_layers")),
         *({"config": TINY | {"positions": "learned", "max_len": most}} for most in (302, 10**9, "10")),
         {"config": TINY | {"d_model": 10**19, "n_heads": 1}},
         {"config": TINY | {"n_layers": "one"}},
@@ -153,30 +140,42 @@ def test_another_file_in_the_models_place_is_refused(content, tmp_path):
         open_translator(run)
 
 
+WRONG = {
+    "data": (None, 5, True, [], ["a"], ["a", 1]),
+    "data_checksum": ("5",),  # of nothing, for where it stands there is no data
+    "reverse": (None, 5, "5"),
+    "seed": (None, "7", 1.0, True, -5, 2**32, 10**40),
+    "beam": ("5", 2.5, True, 0, -1, 1001),
+    "length_penalty": ("5", False, 11, -10.5, math.nan, math.inf),
+    "tokenize": (None, 5, "5", ["13a"]),
+}
+
+
 @pytest.mark.parametrize("name", READ)
-@pytest.mark.parametrize("value", [None, [], ["a"], ["a", 1], ["a", "b"], "5", 5, 1e9, 10**9, True])
-def test_options_are_what_training_wrote(name, value, tmp_path):
-    (tmp_path / "options.json").write_text(json.dumps({name: value}))
-    fits = {"data": ["5", ["a", "b"]], "data_checksum": [], "reverse": [True], "seed": [5, 10**9], "beam": [5]}
-    fits["tokenize"] = []
-    if any(value == right and type(value) is type(right) for right in fits.get(name, [5])):
-        assert recorded_options(tmp_path) == {name: value}
-    else:
-        asked = name.removesuffix("_checksum")  # of nothing, for where it stands there is no data
+def test_options_are_what_training_wrote(name, tmp_path):
+    assert WRONG.keys() == READ.keys()
+    for value in WRONG[name]:
+        (tmp_path / "options.json").write_text(json.dumps({name: value}))
+        asked = name.removesuffix("_checksum")
         with pytest.raises(ValueError, match=f"expected for '{asked}' in .*options.json what train writes there, got "):
             recorded_options(tmp_path)
+
+
+def test_right_options_are_read_as_they_are(tmp_path):
+    for data in ("5", ["a", "b"]):
+        right = {"data": data, "data_checksum": "5", "reverse": True, "seed": 10**9, "beam": 5, "length_penalty": 5}
+        (tmp_path / "options.json").write_text(json.dumps(right))
+        assert recorded_options(tmp_path) == right
 
 
 @pytest.mark.parametrize(
     "curve",
     [
         [],
-        [POINT],
         [POINT, POINT | {"step": 400, "val_loss": 2.0}],
-        [{"step": 200, "seconds": 3.25, "tokens": 9000}],
         [POINT, POINT | {"val_loss": math.inf}],
     ],
-    ids=["none", "one", "two", "without validation", "not finite"],
+    ids=["none", "two", "not finite"],
 )
 def test_the_curve_is_data_and_a_picture(curve, tmp_path):
     save_curve(tmp_path, curve)
@@ -204,31 +203,6 @@ def test_a_file_of_pairs_that_has_changed_is_refused(tmp_path):
         prepare(run, OPTIONS | {"data": str(pairs)})
     with pytest.raises(ValueError, match="put the old file back, or name another folder or file"):
         check_data(run, {"data": None})
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("seed", value) for value in (-5, 10**40, 2**32, 1.0, True, "7")),
-        *(("beam", value) for value in (0, -1, 1001, 2.5)),
-        *(("length_penalty", value) for value in (11, -10.5, math.nan, math.inf, False)),
-    ],
-)
-def test_recorded_options_are_checked_as_typed_ones_are(name, value, tmp_path):
-    (tmp_path / "options.json").write_text(json.dumps({name: value}))
-    with pytest.raises(ValueError, match=rf"expected for '{name}' in .*options\.json what train writes there"):
-        recorded_options(tmp_path)
-
-
-@pytest.mark.parametrize("name", ["options.json", "vocabulary.json", "pairs.tsv"])
-def test_what_may_never_end_is_not_read(name, tmp_path, monkeypatch):
-    run = make_run(tmp_path)
-    (run / "options.json").write_text(json.dumps({"data": str(run / "pairs.tsv"), "data_checksum": "7"}))
-    (run / name).unlink(missing_ok=True)
-    (run / name).symlink_to(os.devnull)
-    work = open_translator if name == "vocabulary.json" else lambda folder: check_data(folder, {"data": None})
-    with pytest.raises(ValueError, match=rf"expected a file, got .*{name}, which is a pipe or a device"):
-        work(run)
 
 
 def test_a_model_without_its_checkpoints_is_not_overwritten(tmp_path):
@@ -266,9 +240,7 @@ def test_two_files_are_recorded_and_checked(tmp_path, monkeypatch):
             prepare(run, options)
 
 
-def test_sentences_that_are_no_file_any_more_are_not_read(tmp_path):
-    """Some have no end."""
-    for name in ("/dev/zero", str(tmp_path / "gone")):
-        (tmp_path / "options.json").write_text(json.dumps({"data": name, "data_checksum": "0"}))
-        with pytest.raises(ValueError, match=f"expected the sentences of the training in {name}, got no file there"):
-            check_data(tmp_path, {"data": None})
+def test_sentences_that_are_gone_are_asked_for(tmp_path):
+    (tmp_path / "options.json").write_text(json.dumps({"data": "gone.tsv", "data_checksum": "0"}))
+    with pytest.raises(ValueError, match=r"expected the sentences of the training in gone\.tsv, got no file there"):
+        check_data(tmp_path, {"data": None})

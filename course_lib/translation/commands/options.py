@@ -5,7 +5,6 @@ import errno
 import math
 import os
 import re
-import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
@@ -28,15 +27,13 @@ exit codes
   0    all went well
   1    a file, a folder or the data is not what was expected; one line says what to do
   2    an option is not what was expected
-  129  its terminal was closed (SIGHUP); `train` keeps what it has, as after Ctrl-C
-  130  stopped with Ctrl-C
-  143  stopped by the system (SIGTERM); `train` keeps what it has, as after Ctrl-C
-  141  whoever read the output stopped reading, as `| head` does
+  130  stopped with Ctrl-C, or because nobody reads the output any more, as behind `| head`;
+       `train` keeps what it has, also where the system or a closed terminal stops it
 """
 
 
 class Parser(argparse.ArgumentParser):
-    """Options of a command: the description keeps its lines, an error takes one, help that cannot be written is one."""
+    """Options of a command: the description keeps its lines, an error takes one."""
 
     def __init__(self, prog: str, description: str, epilog: str = EXIT_CODES, **others: Any):
         form = argparse.RawDescriptionHelpFormatter
@@ -45,10 +42,6 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> None:
         self.exit(2, f"{self.prog}: {message}; --help explains the options\n")
-
-    def print_help(self, file: Any = None) -> None:
-        if code := run_command(self.prog, lambda: print(self.format_help(), end="", file=file)):
-            sys.exit(code)
 
 
 def whole(least: int, most: float = math.inf) -> Callable[[str], int]:
@@ -176,23 +169,14 @@ def check_file(
         raise ValueError(f"expected the name of a file for {option}, got -: name one, or /dev/stdout")
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    keeps, found = list(keeps), _stat(path)
-    others = [other for other in map(_stat, [*reads, *keeps]) if other and found]
-    named = any(Path(os.path.realpath(path)).is_relative_to(name.resolve()) for name in keeps)
-    if named or any(os.path.samestat(found, other) for other in others):
+    read = [os.fstat(0) if name == "-" else os.stat(name) for name in reads if name == "-" or os.path.exists(name)]
+    is_read = path.exists() and any(os.path.samestat(path.stat(), other) for other in read)
+    if is_read or any(path.resolve().is_relative_to(name.resolve()) for name in keeps):
         raise ValueError(
             f"expected {option} other than the files that are read or kept by a training, got {path}: name another"
         )
-    if found is None or path.is_file():  # a device such as /dev/null is written to as it is
+    if path.is_file() or not path.exists():  # a device such as /dev/null is written to as it is
         check_writable(path.parent)
-
-
-def _stat(name: str | Path) -> os.stat_result | None:
-    """What stands under a name; - is the standard input."""
-    try:
-        return os.stat(0 if name == "-" else name)
-    except OSError:
-        return None
 
 
 def run_command(prog: str, work: Callable[[], object], expected: tuple[type[Exception], ...] = ()) -> int:
@@ -201,10 +185,8 @@ def run_command(prog: str, work: Callable[[], object], expected: tuple[type[Exce
     try:
         work()
         sys.stdout.flush()
-    except BrokenPipeError:
-        code = 141
-    except KeyboardInterrupt as stop:
-        code = 128 + (stop.args[0] if stop.args else signal.SIGINT)
+    except (KeyboardInterrupt, BrokenPipeError):  # the second: whoever read the output has enough, as `head` has
+        code = 130
     except (ValueError, OSError, MemoryError, RuntimeError, *expected) as error:
         if isinstance(error, RuntimeError) and not isinstance(error, expected) and not _no_memory(error):
             raise

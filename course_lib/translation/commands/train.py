@@ -182,7 +182,7 @@ def _train_and_report(options: argparse.Namespace, quiet: bool) -> None:
         if not trainer.stopped and (line := far_from_done(figures, options)):
             print(f"\n{line}")
     if trainer.stopped:  # all is kept and shown; the exit code says that the training is not at its end
-        raise KeyboardInterrupt(trainer.stopped)
+        raise KeyboardInterrupt
 
 
 def train(options: argparse.Namespace, translator: Translator, corpus: Corpus, quiet: bool) -> Trainer:
