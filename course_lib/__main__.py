@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 COMMANDS = {
     "train": "train a translator, and say how good it is",
@@ -28,7 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ready_output()
     command, *rest = [*(sys.argv[1:] if arguments is None else arguments), ""]
     if command in ("-h", "--help"):
-        print(USAGE)
+        with suppress(BrokenPipeError):  # `| head`
+            print(USAGE)
         return 0
     if command not in COMMANDS:
         wanted, got = ", ".join(COMMANDS), repr(command) if command else "none"

@@ -220,6 +220,11 @@ def test_help_teaches(command):
     assert max(map(len, parser.description.split("\n"))) <= 100
 
 
+def test_a_reader_of_the_help_may_stop_early(monkeypatch):
+    monkeypatch.setattr("builtins.print", mock.Mock(side_effect=BrokenPipeError))
+    assert entry(["--help"]) == 0
+
+
 def test_ctrl_c_during_the_imports_shows_no_page_of_them(monkeypatch, capsys):
     monkeypatch.setattr("importlib.import_module", mock.Mock(side_effect=KeyboardInterrupt))
     assert entry(["train"]) == 130
