@@ -50,6 +50,18 @@ def written_whole(path: str | os.PathLike) -> Iterator[BinaryIO]:
         raise
 
 
+def read_file(path: str | os.PathLike) -> bytes:
+    """The content of a file; a pipe or a device, which may never end, is refused.
+
+    >>> read_file(__file__)[3:23]
+    b'Files that are writt'
+    """
+    path = Path(path)
+    if path.exists() and not path.is_file() and not path.is_dir():  # a folder has an error of its own
+        raise ValueError(f"expected a file, got {path}, which is a pipe or a device: name another")
+    return path.read_bytes()
+
+
 def course_home() -> Path:
     """Where the course keeps its files on this machine: TRANSFORMER_COURSE_HOME, else ~/.transformer-course."""
     return Path(os.environ.get("TRANSFORMER_COURSE_HOME") or "~/.transformer-course").expanduser()

@@ -3,6 +3,7 @@
 import hashlib
 import inspect
 import io
+import os
 import pickle
 from collections import Counter, OrderedDict, defaultdict, deque
 from datetime import datetime
@@ -72,6 +73,19 @@ def test_content_that_torch_cannot_read_or_no_dictionary_is_refused(content, pat
     magic = path.read_bytes().split(b"\n")[0] + b"\n"
     path.write_bytes(magic + hashlib.sha256(content).digest() + content)
     words = r"in step-00000007\.pt, got [\w.]+: the file is whole, but it was saved"
+    with pytest.raises(DamagedCheckpoint, match=words):
+        load_checkpoint(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without pipes that have names")
+@pytest.mark.parametrize("place", [os.devnull, "/dev/zero", "pipe"])
+def test_what_may_never_end_is_no_checkpoint(place, tmp_path, monkeypatch):
+    path = tmp_path / "step-00000007.pt"
+    path.symlink_to(place)
+    if place == "pipe":
+        os.mkfifo(tmp_path / place)
+    monkeypatch.setattr(Path, "read_bytes", mock.Mock(side_effect=AssertionError("it may never end")))
+    words = r"expected a file, got .*pt, which is a pipe or a device: name"
     with pytest.raises(DamagedCheckpoint, match=words):
         load_checkpoint(path)
 

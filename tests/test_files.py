@@ -45,6 +45,14 @@ def test_rights_and_links_stay(tmp_path):
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", 0o600)
 
 
+def test_a_link_that_leads_nowhere_but_to_itself_gives_way(tmp_path):
+    link = tmp_path / "figures.json"
+    link.symlink_to(link)
+    with written_whole(link) as file:
+        file.write(b"new")
+    assert link.read_bytes() == b"new"
+
+
 def test_a_device_is_written_to():
     with written_whole(os.devnull) as file:
         file.write(b"gone")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import SupportsIndex, TypeVar
 
 from course_lib.bpe.fast import Pair, WordCache, learn_merges
-from course_lib.files import sha256, written_whole
+from course_lib.files import read_file, sha256, written_whole
 from course_lib.sizes import check_whole
 from course_lib.tokens import BOS, EOS, PAD, UNK
 
@@ -216,7 +216,7 @@ def write_json(path: str | Path, data: dict | list, indent: int | None = 0) -> N
 
 def read_json(path: str | Path) -> dict:
     """The object that a JSON file holds."""
-    content = Path(path).read_bytes()
+    content = read_file(path)
     try:
         data = json.loads(content)
     except (ValueError, RecursionError) as error:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from course_lib.files import written_whole
+from course_lib.files import read_file, written_whole
 from course_lib.sizes import check_whole
 
 _MAGIC = b"course_lib checkpoint 1\n"
@@ -81,7 +81,10 @@ def save_checkpoint(path: str | os.PathLike, state: dict[str, Any]) -> None:
 
 def load_checkpoint(path: str | os.PathLike, device: Any = "cpu") -> dict[str, Any]:
     """Read what `save_checkpoint` wrote; a torn, changed or foreign file raises DamagedCheckpoint."""
-    raw = Path(path).read_bytes()
+    try:
+        raw = read_file(path)
+    except ValueError as error:  # a pipe or a device
+        raise DamagedCheckpoint(str(error)) from None
     digest, content = raw[len(_MAGIC) : len(_MAGIC) + 32], raw[len(_MAGIC) + 32 :]
     if not raw.startswith(_MAGIC[: len(raw)]):
         raise DamagedCheckpoint(
