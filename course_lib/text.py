@@ -15,7 +15,8 @@ UNSEEN = re.compile(
 )
 # The joiners U+200C and U+200D change what one sees where letters change their shapes, as in Persian, Hindi, Sinhala,
 # or Mongolian, and in emoji that are made of others. Everywhere else nobody sees them.
-SHAPED = "\u0600-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u18af\ua840-\uaaff\ufb50-\ufdff\ufe70-\ufefc"
+SHAPED = "\u0600-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u18af\u1a20-\u1bff\ua840-\uaaff\ufb50-\ufdff\ufe70-\ufefc"
+SHAPED += "\U00010a00-\U00010aff\U00010f30-\U00011fff\U0001e900-\U0001e95f"  # of scripts that came later
 EMOJI = "\u00a9\u00ae\u203c-\u2bff\u3030\u303d\u3297\u3299\ufe0f\U0001f000-\U0001faff"
 RUNS = re.compile("([\u200c\u200d])[\u200c\u200d]+")
 JOINERS = re.compile(f"(?<![{SHAPED}{EMOJI}])[\u200c\u200d]|\u200c(?![{SHAPED}])")

@@ -497,6 +497,7 @@ GOOD_FILES = [
     "Go.\tVa !\tCC-BY 2.0 (France) Attribution: tatoeba.org #1\nHi.\tSalut.\tCC-BY 2.0\n",
     "Go.\tVa !\t\nHi.\tSalut.\tnote\n",  # an empty note
     "Go.\tVa !\nHi.\tSalut.\t\n",  # a tab at the end of one line
+    "hi\thola\nhi\tbuenas\nbye\tadiós\n",  # and twice
     "ja\tyes\nnein\tno\nso\tso\nam\tat\num\taround\n",  # words as short as codes
     "ein Hund\t1 dog\nzwei Hunde\t2 dogs\n",
     "1 Hund\ta dog\n2 Hunde\ttwo dogs\n",
@@ -523,6 +524,9 @@ def test_files_of_sentences_are_read(text, tmp_path):
         (["eng\tHello\tdeu\tHallo", "eng\tBye\tdeu\tTschüs"], "1, language codes, 'eng', cut -f2,4"),
         (["Hello\ten\tHallo\tde", "Bye\ten\tTschüs\tde"], "2, language codes, 'en', cut -f1,3"),
         (["pt_BR\tOi", "pt_BR\tTchau"], "1, language codes, 'pt_BR', put the two sentences there"),
+        (["http://a.org\thttp://a.de\tHi!\tHallo!"] * 2, "1, addresses, 'http://a.org', cut -f3,4"),
+        (["train\tHi there!\tHallo du!", "test\tHi you!\tHallo ihr!"] * 10, "1, labels, 'train', cut -f2,3"),
+        (["English\tHi there!\tGerman\tHallo du!"] * 20, "1, labels, 'English', cut -f2,4"),
         (["id\ten\tde", "7\tHello\tHallo", "9\tBye\tTschüs"], "1, numbers, '7', cut -f2,3"),  # a heading
         (["doc_1.txt\tHello\tHallo", "doc_2.txt\tBye\tTschüs"], "1, names with numbers, 'doc_1.txt', cut -f2,3"),
         (["Hello\t0.87\tHallo", "Bye\t1e-05\tTschüs"], "2, numbers, '0.87', cut -f1,3"),
@@ -581,6 +585,8 @@ def test_two_files_are_read_line_by_line(tmp_path):
     assert pairs.name == "a"
     found = {(pair.src_text, pair.tgt_text) for pair in pairs["train"]}
     assert found == {("ein Hund", "a dog"), ("1276", "1 thousand")}
+    src.write_text("ein Hund\n\n1276\n\n \n", encoding="utf-8")  # only its end is longer
+    assert {(pair.src_text, pair.tgt_text) for pair in read_pairs([src, tgt], held_out=0.0)["train"]} == found
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,8 @@ def test_what_looks_the_same_is_the_same(text):
         "ශ්\u200dරී ලංකා",  # Sinhala
         "അവന്\u200d",  # Malayalam, at the end of a word
         "क्\u200dष",  # Hindi
+        "ᬩ᭄\u200cᬩ",  # Balinese
+        "𑂍𑂹\u200d𑂍",  # Kaithi
         "👨\u200d👩\u200d👧 ❤\ufe0f\u200d🔥 🏳\ufe0f\u200d🌈",
         "é ü ệ ñ 각",
         "ﬁ ½ Ａ ①",  # compatibility forms look different

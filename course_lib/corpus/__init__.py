@@ -223,6 +223,9 @@ def pairs_of_lines(path: str | Path) -> list[tuple[str, str]]:
 def pairs_of_files(src_path: str | Path, tgt_path: str | Path) -> list[tuple[str, str]]:
     """Source and target of every line of two files, clean; lines that are empty in both are skipped."""
     sides = [[clean(line) for line in text_lines(path)] for path in (src_path, tgt_path)]
+    longer, shorter = sorted(sides, key=len, reverse=True)
+    while len(longer) > len(shorter) and not longer[-1]:  # only an end
+        longer.pop()
     if len(sides[0]) != len(sides[1]):
         raise ValueError(
             f"expected as many lines in {tgt_path} as in {src_path}, {len(sides[0]):,}, got {len(sides[1]):,}: "

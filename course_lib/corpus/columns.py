@@ -10,6 +10,8 @@ FEW = 0.05  # of the lines may have another number of columns
 NUMBER = re.compile(r"[#+-]?\d+(?:[.,:/]\d+)*(?:e[+-]?\d+)?%?", re.IGNORECASE)
 NAME = re.compile(r"[!-~]*\d[!-~]*")  # s12, doc_3.txt, 2021-03-05
 CODE = re.compile(r"[a-z]{2,3}(?:[_-][a-z]{2,8})*", re.IGNORECASE)  # eng, pt_BR, zh-Hans
+ADDRESS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
+MANY = 10  # lines for each of a few words
 
 
 def check_columns(rows: Sequence[tuple[int, Sequence[str]]], path: str | Path) -> None:
@@ -28,7 +30,8 @@ def check_columns(rows: Sequence[tuple[int, Sequence[str]]], path: str | Path) -
     columns = [[cells[i] for cells in all_cells if len(cells) > i and cells[i]] for i in range(width)]
     kinds = [kind(cells, width) for cells in columns]
     for number in range(1, 3 if width > 2 else 2):
-        if what := kinds[number - 1]:
+        what = kinds[number - 1]
+        if what and (number == 1 or what != "labels"):  # a target may be the name of a class
             example = columns[number - 1][len(columns[number - 1]) // 2][:60]  # the first may be a heading
             raise ValueError(
                 f"expected a sentence in column {number} of {path}, got {what}, such as {example!r}: "
@@ -58,8 +61,10 @@ def usual(numbers: Iterable[int]) -> int:
 def kind(cells: Sequence[str], width: int) -> str:
     """What a column holds instead of sentences; nothing where it may hold some.
 
-    >>> kind(["eng", "eng", "deu"], width=3), kind(["ja", "so", "am"], width=2), kind(["s1.2", "s1.3"], width=3)
+    >>> kind(["eng", "eng", "deu"], width=3), kind(["hi", "hi", "go"], width=2), kind(["s1.2", "s1.3"], width=3)
     ('language codes', '', 'names with numbers')
+    >>> kind(["train"] * 20 + ["test"] * 5, width=3)
+    'labels'
     """
 
     def nearly_all(pattern: re.Pattern) -> bool:
@@ -70,9 +75,17 @@ def kind(cells: Sequence[str], width: int) -> str:
         return ""
     if nearly_all(NUMBER):
         return "numbers"
-    if nearly_all(CODE) and 1 < len(cells) > 2 * len(set(cells)) - 2:  # few codes, again and again
+    if nearly_all(ADDRESS):
+        return "addresses"
+    words = len(set(cells))
+    few = 1 < len(cells) > 2 * words - 2  # again and again
+    many = len(cells) >= max(2, words) * MANY
+    # A small file of two columns may begin with the words hi, hi, and go; pt_BR is no word.
+    if few and nearly_all(CODE) and (width > 2 or many or all("_" in cell or "-" in cell for cell in cells)):
         return "language codes"
-    return "names with numbers" if width > 2 and nearly_all(NAME) else ""
+    if width > 2 and nearly_all(NAME):
+        return "names with numbers"
+    return "labels" if width > 2 and many and not any(" " in cell for cell in cells) else ""
 
 
 def advice(columns: Sequence[Sequence[str]], kinds: Sequence[str], lines: int) -> str:
