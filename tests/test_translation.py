@@ -123,6 +123,14 @@ def test_a_vocabulary_with_words_in_the_places_of_pads_and_ends_is_refused():
     Translator(make_translator("gru").model, BPE.train(["eins"], 2, specials={"<pad>": 0, "<s>": 1, "</s>": 2}))
 
 
+def test_the_joiner_of_an_emoji_is_left_out_without_a_word():
+    vocabulary = BPE.train(["one two"], n_merges=2)
+    config = TransformerConfig(vocabulary.vocab_size, d_model=8, n_heads=2, d_ff=16, n_layers=1)
+    translator = Translator(Transformer(config), vocabulary, characters="one two")
+    assert list(translator.unknown("one 👨\u200d👩")) == ["👨", "👩"]
+    assert translator.as_read("one 👨\u200d👩") == "one"
+
+
 def test_what_is_no_text_is_refused():
     search, unchecked = inspect.unwrap(Translator.search), inspect.unwrap(several)  # the shape checks would object
     for texts in ([None], ["eins", 5]):

@@ -72,7 +72,8 @@ class Translator:
         """
         text = clean(text)
         known = self.as_read(text)
-        left_out = [character for character in text if character not in known and character != " "]
+        seen = filter(str.isprintable, text)  # a joiner has no look to be known by
+        left_out = [character for character in seen if character not in known and character != " "]
         fates = dict.fromkeys(left_out, "was never seen in training and is left out")
         unmet = set(self.vocabulary.unmet(known))
         for letter in known:
