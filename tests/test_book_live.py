@@ -106,9 +106,9 @@ def test_without_the_token_there_is_only_the_login(address):
     assert "/login" in urllib.request.urlopen(f"{address}/book/index.html").url
 
 
-@pytest.mark.parametrize("path", ["book/index.html", "book/index.html?token=a-token", "live.js?token=a-token"])
+@pytest.mark.parametrize("path", ["book/index.html", "live.js"])
 def test_a_head_is_answered_as_a_get_without_its_text(address, path):
-    with urllib.request.urlopen(urllib.request.Request(f"{address}/{path}", method="HEAD")) as answer:
+    with urllib.request.urlopen(urllib.request.Request(f"{address}/{path}?token=a-token", method="HEAD")) as answer:
         assert (answer.status, answer.read()) == (200, b"")
 
 
