@@ -76,9 +76,9 @@ def mix(
 def check_as_many(query: Float[Tensor, "*batch q_len d_k"], key: Float[Tensor, "*batch k_len d_k"]) -> None:
     """Refuse a causal mask without rows of its own: which keys come before a query is open.
 
-    >>> check_as_many(torch.zeros(1, 4), torch.zeros(3, 4))
+    >>> check_as_many(torch.zeros(1, 4), torch.zeros(3, 4))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: expected as many queries as keys with causal=True, got 1 and 3: pass their rows of the mask as mask
+    ValueError: expected as many queries as keys with causal=True, got 1 and 3: pass the rows of the causal mask ...
     """
     if query.shape[-2] != key.shape[-2]:
         raise ValueError(
