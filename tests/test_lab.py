@@ -9,12 +9,11 @@ import nbformat
 import pytest
 from nbformat.sign import NotebookNotary
 
-from tools import lab
+from tools import STOPPED, lab
 from tools.environment import ROOT, chapters
 
-JUPYTERLAB = """
-import os, signal, time
-signal.signal(signal.SIGINT, lambda *_: (time.sleep(1), os.write(1, b"asked\\n"), os._exit(7)))
+STARTING = """
+import os, time
 os.write(1, b"ready\\n")
 time.sleep(60)
 """
@@ -60,19 +59,19 @@ def test_no_such_chapter():
 
 @pytest.mark.parametrize(("user", "option"), [(0, ["--allow-root"]), (1000, [])])
 def test_jupyterlab_starts_for_root_too(user, option, monkeypatch):
+    started = []
     monkeypatch.setattr(os, "geteuid", lambda: user, raising=False)
     monkeypatch.setattr(lab, "lay", lambda *_, **__: None)
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
     monkeypatch.setattr(sys, "argv", ["lab"])
-    monkeypatch.setattr(lab.subprocess, "call", lambda command: command.count("--allow-root"))
-    assert lab.main() == len(option)
+    monkeypatch.setattr("jupyterlab.labapp.LabApp.launch_instance", started.extend)
+    assert lab.main() == 0
+    assert started == [f"--ServerApp.root_dir={ROOT}", *option, "--LabApp.default_url=/lab/tree/my_chapters"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a group")
-def test_ctrl_c_is_left_to_jupyterlab(tmp_path):
-    """It asks before it ends: at a KeyboardInterrupt, `subprocess.call` would give it a quarter of a second."""
-    tmp_path.joinpath("jupyterlab.py").write_text(JUPYTERLAB)
-    code = "import sys; from tools import lab; lab.lay = lambda *_, **__: None; sys.argv[1:] = []; sys.exit(lab.main())"
+def test_ctrl_c_while_jupyterlab_starts_is_told_in_a_sentence(tmp_path):
+    tmp_path.joinpath("jupyterlab.py").write_text(STARTING)
+    code = "import sys; sys.argv[:] = ['-m']; from tools import lab; lab.lay = lambda *_, **__: None; lab.main()"
     run = subprocess.Popen(
         [sys.executable, "-c", code],
         cwd=ROOT,
@@ -85,5 +84,5 @@ def test_ctrl_c_is_left_to_jupyterlab(tmp_path):
     while "ready" not in run.stdout.readline():
         assert run.poll() is None, run.stderr.read()
     os.killpg(run.pid, signal.SIGINT)
-    said, errors = run.communicate(timeout=60)
-    assert (run.returncode, said, errors) == (7, "asked\n", "")
+    _, errors = run.communicate(timeout=60)
+    assert (run.returncode, errors) == (130, f"\n{STOPPED}\n")

@@ -7,8 +7,6 @@ solved is yours, also after the course was updated. `--fresh` lays a new copy of
 import argparse
 import difflib
 import platform
-import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -81,10 +79,11 @@ def main() -> int:
     print(f"Your copies are in my_chapters/: {len(new)} new, {kept} as you left them.", flush=True)
     if options.quiet:
         return 0
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}", *as_root()]
-    signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is JupyterLab's, which asks before it ends
-    command.append(f"--LabApp.default_url=/lab/tree/{opened.relative_to(ROOT).as_posix()}")
-    return subprocess.call(command)
+    from jupyterlab.labapp import LabApp  # seconds, during which Ctrl-C ends with a sentence
+
+    page = f"/lab/tree/{opened.relative_to(ROOT).as_posix()}"
+    LabApp.launch_instance([f"--ServerApp.root_dir={ROOT}", *as_root(), f"--LabApp.default_url={page}"])
+    return 0
 
 
 if __name__ == "__main__":
