@@ -4,6 +4,7 @@ import importlib.util
 import shutil
 import sys
 
+import complaints
 import pytest
 import yaml
 
@@ -97,4 +98,13 @@ def test_a_name_that_does_not_do_is_refused_and_nothing_is_written(tree, lay_out
 
 
 def test_nothing_is_open():
-    assert new.still_open() == []
+    complaints.none(new.still_open())
+
+
+def test_what_comes_next_names_the_chapter_and_the_exercise(monkeypatch, capsys):
+    chapter = new.ROOT / "chapters" / "05_masks.ipynb"
+    monkeypatch.setattr(new, "new_exercise", lambda name: [chapter])
+    assert new.main("exercise", "masks.prefix") == 0
+    said = capsys.readouterr().out
+    assert "NOTEBOOKS=chapters/05_masks.ipynb" in said
+    assert '-k "[masks.prefix"' in said

@@ -283,8 +283,8 @@ def still_open(root: Path = ROOT) -> list[str]:
 
 
 NEXT = {
-    "exercise": "Then: make notebooks NOTEBOOKS=chapters/NN_SUBJECT.ipynb, and .venv/bin/python -m pytest -n0 "
-    'tests/test_exercise*.py -k "[SUBJECT.NAME"',
+    "exercise": "Then: make notebooks NOTEBOOKS=chapters/{chapter}.ipynb, and .venv/bin/python -m pytest -n0 "
+    'tests/test_exercise*.py -k "[{name}"',
     "chapter": "Then: a block in the map (book/_static/transformer.svg), a place in the weeks of book/teach.md, "
     "pitfalls in book/pitfalls/, make sync, make notebooks, and make test. CONTRIBUTING.md says more.",
 }
@@ -302,7 +302,8 @@ def main(kind: str = "", name: str = "") -> int:
         return 1
     print("Written:", *(f"  {path.relative_to(ROOT)}" for path in made), sep="\n")
     print("Still open:", *(f"  {line}" for line in still_open()), sep="\n")
-    print(NEXT[kind])
+    chapter = next(path.stem for path in made if path.suffix == ".ipynb")
+    print(NEXT[kind].format(chapter=chapter, name=name))
     return 0
 
 

@@ -50,7 +50,7 @@ def main() -> int:
     for path, cell_id in changed:
         print(f"{path.name}, cell {cell_id!r}: now as in the library. Run it again with make notebooks.")
     if not changed:
-        print("Nothing to do: the definition cells of all chapters are as in the library.")
+        print("Nothing to do: the definition cells are as in the library, where it has their names.")
     return 0
 
 
