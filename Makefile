@@ -15,7 +15,7 @@ READY := $(VENV)/.ready
 RUN   := PYTHONPATH= $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab live notebooks strict shake pitfalls sync lint format bench bundle pdf epub zip models colab address pins new-exercise new-chapter clean
+.PHONY: help book test quick lab live notebooks strict shake pitfalls sync lint format bench bundle pdf epub zip models colab address pins new-exercise new-chapter clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -25,6 +25,9 @@ book: $(READY)  ## build the book from the stored outputs, and print where it is
 
 test: $(READY)  ## everything a change must pass (STAGES="lint gates unit exercises notebooks book browser": only these)
 	@$(RUN) -m tools.stages $(addprefix --only ,$(STAGES)) $(addprefix --since ,$(SINCE))
+
+quick: $(READY)  ## what a change touches, in a minute or two (SINCE=COMMIT: against another commit than main)
+	@$(RUN) -m tools.quick $(addprefix --since ,$(SINCE))
 
 lab: $(READY)  ## open your own copies of the chapters in JupyterLab (FRESH=05_masks: a new one beside the old)
 	@$(RUN) -m tools.lab $(if $(FRESH),--fresh "$$FRESH")

@@ -502,6 +502,7 @@ GOOD_FILES = [
     "ein Hund\t1 dog\nzwei Hunde\t2 dogs\n",
     "1 Hund\ta dog\n2 Hunde\ttwo dogs\n",
     "eins\t1\nzwei\t2\n",
+    "07:30\thalf past seven\n2021/03/15\tMarch 15\n08:00\teight\n",  # times and dates, to be read aloud
     "1 2 3\t3 2 1\n4 5\t5 4\n",
     "我有3本书\tI have 3 books\tn\n他有2本书\the has 2 books\tn\n",
     "".join(f"Satz {i}\tsentence {i}\n" for i in range(40)) + "Satz\tsentence\ta note\n",  # few odd lines

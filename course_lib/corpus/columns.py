@@ -7,7 +7,7 @@ from pathlib import Path
 
 NEARLY_ALL = 0.9  # of the lines
 FEW = 0.05  # of the lines may have another number of columns
-NUMBER = re.compile(r"[#+-]?\d+(?:[.,:/]\d+)*(?:e[+-]?\d+)?%?", re.IGNORECASE)
+NUMBER = re.compile(r"[#+-]?\d+(?:[.,]\d+)*(?:e[+-]?\d+)?%?", re.IGNORECASE)
 NAME = re.compile(r"[!-~]*\d[!-~]*")  # s12, doc_3.txt, 2021-03-05
 CODE = re.compile(r"[a-z]{2,3}(?:[_-][a-z]{2,8})*", re.IGNORECASE)  # eng, pt_BR, zh-Hans
 ADDRESS = re.compile(r"(?:https?://|www\.)\S+", re.IGNORECASE)
