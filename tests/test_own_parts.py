@@ -185,6 +185,79 @@ def test_an_answer_that_cannot_stand_in_is_named(keep, exercise, source, says):
     assert torch.equal(logits(parts), logits())
 
 
+CUT = {
+    "scores": """
+        def mine(query, key, value, mask=None):
+            from course_lib.masks import masked_softmax
+            weights = masked_softmax(query.detach() @ key.detach().mT / query.shape[-1] ** 0.5, mask)
+            return weights @ value, weights
+    """,
+    "statistics": """
+        import torch
+        def mine(x, gain, bias, eps=1e-5):
+            with torch.no_grad():
+                mean, variance = x.mean(-1, keepdim=True), x.var(-1, correction=0, keepdim=True)
+            return gain * (x - mean) / (variance + eps).sqrt() + bias
+    """,
+    "network": """
+        from course_lib.encoder import FeedForward
+        class Mine(FeedForward):
+            def forward(self, x):
+                return super().forward(x.detach())
+    """,
+    "part of the network": """
+        from course_lib.encoder import FeedForward
+        class Mine(FeedForward):
+            def forward(self, x):
+                return (super().forward(x) + super().forward(x.detach())) / 2
+    """,
+    "stream": """
+        from course_lib.decoder import DecoderLayer
+        class Mine(DecoderLayer):
+            def forward(self, x, memory, tgt_mask=None, src_mask=None):
+                return super().forward(x.detach(), memory, tgt_mask, src_mask)
+    """,
+    "memory": """
+        from course_lib.decoder import DecoderLayer
+        class Mine(DecoderLayer):
+            def forward(self, x, memory, tgt_mask=None, src_mask=None):
+                memory = memory.detach()
+                return super().forward(x, memory, tgt_mask, src_mask)
+    """,
+    "parameters": """
+        import torch
+        from course_lib.encoder import EncoderLayer
+        class Mine(EncoderLayer):
+            def forward(self, x, mask=None):
+                frozen = {name: p.detach() for name, p in self.named_parameters() if "feed" in name}
+                network = lambda y: torch.func.functional_call(self.feed_forward, {
+                    name.removeprefix("feed_forward."): p for name, p in frozen.items()}, y)
+                x = self.residuals[0](x, lambda y: self.attention(y, y, y, mask)[0])
+                return self.residuals[1](x, network)
+    """,
+}
+
+
+@pytest.mark.parametrize(
+    ("exercise", "cut", "says"),
+    [
+        ("attention__scaled_dot_product", "scores", "no gradient flows back to query"),
+        ("layer_norm__norm", "statistics", "only a part of the gradient flows back to x"),
+        ("encoder__feed_forward", "network", "no gradient flows back to x"),
+        ("encoder__feed_forward", "part of the network", "only a part of the gradient flows back to x"),
+        ("decoder__layer", "stream", "no gradient flows back to x"),
+        ("decoder__layer", "memory", "no gradient flows back to the memory"),
+        ("encoder__layer", "parameters", "only a part of the gradient flows back to its parameters"),
+    ],
+)
+def test_a_part_through_which_no_gradient_flows_cannot_stand_in(keep, exercise, cut, says):
+    """Its numbers are right, so no comparison of logits finds it."""
+    keep(**{exercise: CUT[cut]})
+    (trouble,) = OwnParts().trouble.values()
+    assert says in trouble
+    assert "`.detach()`" in trouble
+
+
 def test_the_library_has_its_parts_again_after_an_error(keep):
     keep(masks__causal="import torch\ndef mine(n):\n    return torch.ones(n, n).tril().bool()")
     before = places()

@@ -11,8 +11,9 @@ from torch import Tensor
 from course_practice.engine.plain import plain, safe_text, shared
 
 _allclose, _double = torch.allclose, Tensor.double  # a thread may change them meanwhile
-# How far apart two right answers may be, by the coarser of their types: (relative, absolute).
+# How far apart two right answers may be where such numbers are expected: (relative, absolute).
 _COARSE = {torch.float16: (1e-2, 1e-3), torch.bfloat16: (5e-2, 1e-2)}
+_DIGITS = {torch.float16: "three", torch.bfloat16: "two"}
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,14 @@ class Difference:
 
 
 def difference(expected: Any, got: Any, rtol: float, atol: float) -> Difference | None:
-    """None where the answer is right: same values in the same shape, whatever its type or container.
+    """None where the answer is right: same values in the same shape, whatever its container, in a type as fine.
 
-    A tensor may be answered with an array or nested lists, a pair with a list of two, booleans with 0 and 1.
+    A tensor may be answered with an array or nested lists, a pair with a list of two, booleans with 0 and 1. How near
+    is near enough depends on the type of what is expected, never on that of the answer.
+
+    >>> wrong = (1.03 * torch.ones(2)).bfloat16()
+    >>> difference(torch.ones(2), wrong, 1e-4, 1e-5).kind, difference(torch.ones(2).bfloat16(), wrong, 1e-4, 1e-5)
+    ('coarser', None)
     """
     if got is None and expected is None:  # a mistake's answer, compared with the learner's
         return None
@@ -46,7 +52,13 @@ def difference(expected: Any, got: Any, rtol: float, atol: float) -> Difference 
         return Difference("wrong-shape", f"Expected the shape {tuple(want.shape)}, got {tuple(have.shape)}.")
     if have.is_complex():
         return Difference("wrong-type", f"Expected {_kind_of(want)}, got complex numbers ({have.dtype}).")
-    rtol, atol = max((rtol, atol), *(_COARSE.get(tensor.dtype, (0.0, 0.0)) for tensor in (want, have)))
+    if _is_coarser(have.dtype, want.dtype):
+        return Difference(
+            "coarser",
+            f"Expected {want.dtype}, got {have.dtype}, which keeps {_DIGITS[have.dtype]} digits: leave the conversion "
+            "out, or give new tensors the type of the input (`dtype=x.dtype`).",
+        )
+    rtol, atol = max((rtol, atol), _COARSE.get(want.dtype, (0.0, 0.0)))
     want_wide, have_wide = _double(want), _double(have)
     if _allclose(want_wide, have_wide, rtol=rtol, atol=atol, equal_nan=True):
         return None
@@ -61,6 +73,12 @@ def difference(expected: Any, got: Any, rtol: float, atol: float) -> Difference 
     return Difference(
         "wrong-values", "The value is not right." if single else "The shape is right, the values are not."
     )
+
+
+def _is_coarser(dtype: torch.dtype, expected: torch.dtype) -> bool:
+    """Has a half precision fewer digits than the floating-point type that is expected?"""
+    halves = dtype in _COARSE and expected.is_floating_point
+    return halves and torch.finfo(dtype).eps > torch.finfo(expected).eps
 
 
 def _tuple_difference(expected: tuple, got: Any, rtol: float, atol: float) -> Difference | None:

@@ -26,6 +26,12 @@ def first_line(obj: Any) -> int | None:
     return _lines_of(obj)[1]
 
 
+def line_of(obj: Any, number: int) -> str:
+    """The line of that number in its file or cell, as it is written."""
+    lines, first = _lines_of(obj)
+    return lines[number - first].strip() if first and 0 <= number - first < len(lines) else ""
+
+
 def _lines_of(obj: Any) -> tuple[list[str], int | None]:
     try:
         return inspect.getsourcelines(inspect.unwrap(obj))

@@ -11,14 +11,24 @@ import torch
 from course_practice.engine.answers import SEED, canonical, difference_in, run, same_outcome
 from course_practice.engine.changes import Change
 from course_practice.engine.clock import Limit, alarm_ready
-from course_practice.engine.compare import Difference, as_tensor, brief, first_lines, other_numbers, pattern
+from course_practice.engine.compare import (
+    Difference,
+    as_tensor,
+    brief,
+    first_lines,
+    is_not_a_tensor,
+    other_numbers,
+    pattern,
+)
+from course_practice.engine.explain import explain
+from course_practice.engine.gradients import cut_at, gradient_difference, gradients, not_finite, tells_something
 from course_practice.engine.inputs import input_of, inputs, size
 from course_practice.engine.model import Case, Convention, Exercise, Mistake
 from course_practice.engine.naming import at_once, authors_lines, guilty_lines, without_praise
 from course_practice.engine.plain import name_of
 from course_practice.engine.report import Result, failed
 from course_practice.engine.sandbox import Outcome, is_out_of_memory, learner_line, load_what_pytorch_loads_late, sealed
-from course_practice.engine.source import file_of, unread
+from course_practice.engine.source import file_of, line_of, unread
 from course_practice.repair import Budget, Repair, nearest_repair
 
 TIME_LIMIT = 10.0
@@ -31,6 +41,10 @@ _NEW_LIST = (
     "Work on a copy (`copy.deepcopy`), or make a new list where you change the given one: `[*old, new]` for `append`, "
     "`sorted(old)` for `sort`."
 )
+_NOT_FINITE = (
+    " Valid, but in some cases the gradient of {} is not finite: where that happens in training, every weight before "
+    "it becomes NaN."
+)
 _RANDOM = (
     "The same input gives another answer each time: something in your code draws random numbers, and they reach the "
     "answer."
@@ -42,6 +56,14 @@ def right_answers(exercise: Exercise, cases: list[Case]) -> list[Any]:
     key = (exercise.cases, exercise.call, exercise.reference)
     if key not in _EXPECTED:
         _EXPECTED[key] = [exercise.run(exercise.reference, given) for given in cases]
+    return _EXPECTED[key]
+
+
+def right_gradients(exercise: Exercise, cases: list[Case]) -> list[Any]:
+    """The reference's gradients for each case of what is trained; they are computed once."""
+    key = (exercise.cases, exercise.call, exercise.reference, "gradients")
+    if key not in _EXPECTED:
+        _EXPECTED[key] = [gradients(exercise, exercise.reference, given) for given in cases]
     return _EXPECTED[key]
 
 
@@ -233,6 +255,29 @@ class Trial:
                 return failed(self.exercise, Difference(mistake.name, mistake.message), kind=_kind(mistake))
         return None
 
+    def cut_gradient(self, time_limit: float) -> Result | str:
+        """The answer is right, but a gradient that the reference sends back is lost, so that nothing is trained.
+
+        Else a note for whoever passes, most often an empty one.
+        """
+        note = ""
+        if not self.exercise.trained or self.has(is_not_a_tensor):
+            return note
+        asked = replace(self.exercise, call=lambda obj, given: gradients(self.exercise, obj, given))
+        limit = Limit(time_limit)
+        for given, want in zip(self.cases, right_gradients(self.exercise, self.cases), strict=True):
+            if not tells_something(want):
+                continue
+            outcome = run(asked, self.obj, given, limit)
+            if outcome.out_of_time:
+                break
+            if found := _of_gradients(want, outcome):
+                result = failed(self.exercise, found, self._details(given, outcome))
+                return _with_the_cut(result, self.obj)
+            if outcome.error is None and (names := not_finite(outcome.value)):
+                note = _NOT_FINITE.format(names)
+        return note
+
     def _repair(self, wrong: list[int], error_line: int | None = None, **options: Any) -> Repair | None:
         load_what_pytorch_loads_late()
         options["budget"] = self.budget
@@ -254,6 +299,34 @@ class Trial:
             found += (("Error", f"{name_of(outcome.error)}: {outcome.said}".splitlines()[0]),)
         found += input_of(self.exercise, given)
         return (*found, ("Printed by your code", first_lines(outcome.printed))) if outcome.printed else found
+
+
+def _of_gradients(expected: Any, outcome: Outcome) -> Difference | None:
+    """What is wrong with gradients, or why they cannot be computed."""
+    if outcome.error is None:
+        return gradient_difference(expected, outcome.value)
+    if "in-place" in outcome.said or "inplace" in outcome.said:
+        why = (
+            "the way back fails, because your code writes into a tensor that a gradient needs. Make a new one: "
+            "`masked_fill` for `masked_fill_`, `x = x + y` for `x += y`."
+        )
+    elif "requires grad" in outcome.said:
+        why = "no gradient flows back: a tensor leaves PyTorch on the way, as by `.numpy()`."
+    else:
+        why = f"your code stops where gradients are computed. {explain(outcome.error, outcome.said)}".strip()
+    return Difference("no-gradient", f"Your numbers are right, but {why}")
+
+
+def _with_the_cut(result: Result, obj: Any) -> Result:
+    """The result with the line to look at, where only one can be meant."""
+    cut = cut_at(obj)
+    if cut is None:
+        return result
+    line, words = cut
+    text = line_of(obj, line)
+    details = ((f"Line {line}", text), *(each for each in result.details if each[0] != "Your line"))
+    message = f"{result.message} Look at line {line}: does {words} cut the path?"
+    return replace(result, message=message, lines=(line,), details=details)
 
 
 def _kind(mistake: Mistake) -> str:

@@ -19,7 +19,7 @@ from course_practice.engine.explain import explain
 from course_practice.engine.sandbox import run_safely
 from course_practice.exercises import registry
 from course_practice.exercises.inputs import randn
-from course_practice.own.trials import PARTS, Part, WrongTypeError
+from course_practice.own.trials import PARTS, CutPathError, MisfitError, Part
 from course_practice.own.weights import copy_layer
 
 TIME_LIMIT = 10.0
@@ -137,7 +137,9 @@ def _copy_a_fresh_layer(name: str) -> None:
 def misfit(part: Part, answer: Any) -> Difference | None:
     """Why an answer cannot stand in for a part of the library, or None where it can."""
     expected, got = (run_safely(part.trial, (obj,), {}, Limit(TIME_LIMIT)) for obj in (_in_use(part), answer))
-    if isinstance(got.error, WrongTypeError):
+    if isinstance(got.error, CutPathError):
+        return Difference("no-gradient", str(got.error))
+    if isinstance(got.error, MisfitError):
         return Difference("type", f"There yours gives another result. {got.error}")
     if got.error is not None:
         said = explain(got.error) or f"{type(got.error).__name__}: {got.error}."

@@ -48,4 +48,5 @@ EXERCISE = Exercise(
         queries((2, 1), 3, 1, 5, 2, "a single key", seed=15),
     ],
     alternatives=(with_an_ellipsis,),
+    trained=True,
 )

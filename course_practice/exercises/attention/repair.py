@@ -42,4 +42,5 @@ EXERCISE = Exercise(
         queries((2,), 3, 1, 5, 4, "a single key", seed=15),
     ],
     alternatives=(repaired_with_einsum,),
+    trained=True,
 )

@@ -36,4 +36,5 @@ EXERCISE = Exercise(
         queries((1,), 3, 5, 7, 2, "large scores", scale=SPREAD, seed=21),
     ],
     alternatives=(attention_with_einsum, step_by_step),
+    trained=True,
 )

@@ -36,21 +36,36 @@ def _masks(tgt_len, src_len):
 
 
 @torch.no_grad()
-def _call(obj, given):
-    """Build the layer, give its parameters fixed numbers, and run it; in training where everything is dropped."""
+def _made(obj, given):
+    """Build the layer, and give its parameters fixed numbers; and what it is run on."""
     made = obj(*given.args, **given.kwargs)
     if made is None:
-        return None
+        return None, ()
     layer = module_of(made).eval()
     d_model, _n_heads, d_ff = given.args[:3]
     tgt_len, src_len = (4, 4) if "as many" in given.about else (5, 3)
     x, memory = randn(2, tgt_len, d_model, seed=7), randn(2, src_len, d_model, seed=8)
     masks = () if "no masks" in given.about else _masks(tgt_len, src_len)
     fill(layer, lambda: layer(x.clone(), memory.clone(), *masks), d_model, d_ff)
+    return layer, (x, memory, *masks)
+
+
+@torch.no_grad()
+def _call(obj, given):
+    """Run the layer; in training where everything is dropped."""
+    layer, streams = _made(obj, given)
+    if layer is None:
+        return None
     layer.train(given.args[3:4] == (1.0,))
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
-        return layer(x, memory, *masks)
+        return layer(*streams)
+
+
+def _trained(obj, given):
+    layer, (x, memory, *masks) = _made(obj, given)
+    inputs = {"x": x.requires_grad_(), "memory": memory.requires_grad_()}
+    return layer(x, memory, *masks), {**inputs, "the parameters": layer}
 
 
 EXERCISE = Exercise(
@@ -66,4 +81,5 @@ EXERCISE = Exercise(
         case(4, 2, 6, 1.0, True, about="pre-norm, training, everything dropped"),
     ],
     alternatives=(StepByStep,),
+    trained=_trained,
 )

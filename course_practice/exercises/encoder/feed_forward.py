@@ -14,8 +14,8 @@ def as_a_sequence(d_model, d_ff, activation="relu"):
 
 
 @torch.no_grad()
-def _call(obj, given):
-    """Build it, give its parameters fixed numbers, and run it on two sentences of five tokens."""
+def _made(obj, given):
+    """Build it, and give its parameters fixed numbers."""
     made = obj(*given.args, **given.kwargs)
     if made is None:
         return None
@@ -24,7 +24,19 @@ def _call(obj, given):
         raise ValueError("expected a module with parameters, got none: assign its layers to self")
     d_model, d_ff = given.args[:2]
     fill_feed_forward(module, d_model, d_ff)
-    return module(randn(2, 5, d_model, seed=7))
+    return module
+
+
+@torch.no_grad()
+def _call(obj, given):
+    """Run it on two sentences of five tokens."""
+    module = _made(obj, given)
+    return None if module is None else module(randn(2, 5, given.args[0], seed=7))
+
+
+def _trained(obj, given):
+    module, x = _made(obj, given), randn(2, 5, given.args[0], seed=7).requires_grad_()
+    return module(x), {"x": x, "the parameters": module}
 
 
 EXERCISE = Exercise(
@@ -37,4 +49,5 @@ EXERCISE = Exercise(
         case(6, 5, about="narrower inside"),
     ],
     alternatives=(as_a_sequence,),
+    trained=_trained,
 )

@@ -81,24 +81,38 @@ MASK = torch.tensor([[True] * 5, [True, True, True, False, False]])[:, None, Non
 
 
 @torch.no_grad()
-def _call(obj, given):
-    """Build it, give its parameters fixed numbers, and run it: in training mode where all is dropped, else not."""
+def _made(obj, given):
+    """Build it, and give its parameters fixed numbers; and a function that runs it, with a mask in most cases."""
     made = obj(*given.args, **given.kwargs)
     if made is None:
-        return None
+        return None, None
     layer = module_of(made).eval()
     d_model, _n_heads, d_ff = given.args[:3]
     masked = not given.about.endswith("no mask")
-    x = randn(2, 5, d_model, seed=7)
     mask = MASK.clone()
     run = lambda stream: layer(stream, mask) if masked else layer(stream)  # noqa: E731
     fill_layer(layer, lambda: run(randn(2, 5, d_model, seed=8)), d_model, d_ff)
     if not torch.equal(mask, MASK):
         raise ValueError("expected the mask as it was, got it changed in place: the next layer of a stack reads it too")
+    return layer, run
+
+
+@torch.no_grad()
+def _call(obj, given):
+    """Run it: in training mode where all is dropped, else not."""
+    layer, run = _made(obj, given)
+    if layer is None:
+        return None
     layer.train(given.args[3:4] == (1.0,))
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
-        return run(x)
+        return run(randn(2, 5, given.args[0], seed=7))
+
+
+def _trained(obj, given):
+    layer, run = _made(obj, given)
+    x = randn(2, 5, given.args[0], seed=7).requires_grad_()
+    return run(x), {"x": x, "the parameters": layer}
 
 
 EXERCISE = Exercise(
@@ -114,4 +128,5 @@ EXERCISE = Exercise(
         case(4, 2, 6, 1.0, True, about="pre-norm, training, everything dropped"),
     ],
     alternatives=(WithTwoResiduals, StepByStep, AroundPytorchs),
+    trained=_trained,
 )

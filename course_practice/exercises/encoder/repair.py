@@ -50,8 +50,8 @@ REAL = torch.tensor([[True] * 5, [True, True, True, False, False]])
 
 
 @torch.no_grad()
-def _call(obj, given):
-    """The vectors of two sentences, the second with two pads, and how many parameters an optimizer would get."""
+def _made(obj, given):
+    """Build it, and give its parameters fixed numbers."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)  # should a layer not be found, nothing is left to chance all the same
         made = obj(*given.args, **given.kwargs)
@@ -67,10 +67,24 @@ def _call(obj, given):
         gain, bias = gain_and_bias(norm)
         gain.copy_(1 + randn(d_model, seed=91, scale=0.3))
         bias.copy_(randn(d_model, seed=92, scale=0.3))
-    vectors = module(randn(2, 5, d_model, seed=7), REAL.clone())  # it may be changed in place
+    return module
+
+
+@torch.no_grad()
+def _call(obj, given):
+    """The vectors of two sentences, the second with two pads, and how many parameters an optimizer would get."""
+    module = _made(obj, given)
+    if module is None:
+        return None
+    vectors = module(randn(2, 5, given.args[1], seed=7), REAL.clone())  # it may be changed in place
     if vectors is None:
         return None
     return vectors, sum(p.numel() for p in module.parameters())
+
+
+def _trained(obj, given):
+    module, x = _made(obj, given), randn(2, 5, given.args[1], seed=7).requires_grad_()
+    return module(x, REAL.clone()), {"x": x, "the parameters": module}
 
 
 EXERCISE = Exercise(
@@ -83,4 +97,5 @@ EXERCISE = Exercise(
         case(3, 6, 3, 5, about="three layers"),
     ],
     alternatives=(AroundTheLibrarys,),
+    trained=_trained,
 )

@@ -42,4 +42,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(reference=pre_norm_stack, cases=_cases, alternatives=(with_pytorchs_function,))
+EXERCISE = Exercise(reference=pre_norm_stack, cases=_cases, alternatives=(with_pytorchs_function,), trained=True)

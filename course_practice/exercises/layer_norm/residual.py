@@ -60,4 +60,4 @@ def _cases():
     return found
 
 
-EXERCISE = Exercise(reference=residual, cases=_cases, alternatives=(in_one_line,))
+EXERCISE = Exercise(reference=residual, cases=_cases, alternatives=(in_one_line,), trained=True)

@@ -55,5 +55,9 @@ def _repair_cases():
 
 
 EXERCISE = Exercise(
-    reference=self_attention, starter=self_attention_starter, cases=_repair_cases, alternatives=(from_the_library,)
+    reference=self_attention,
+    starter=self_attention_starter,
+    cases=_repair_cases,
+    alternatives=(from_the_library,),
+    trained=True,
 )

@@ -68,4 +68,5 @@ EXERCISE = Exercise(
     canonical=_nan_in_whole_rows,
     rtol=2e-3,
     alternatives=(infinity_then_nan_to_num, lowest_then_zeroed, exponentials_by_hand),
+    trained=True,
 )

@@ -50,4 +50,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(reference=mixture, cases=_cases, alternatives=(all_experts_with_zeros,))
+EXERCISE = Exercise(reference=mixture, cases=_cases, alternatives=(all_experts_with_zeros,), trained=True)

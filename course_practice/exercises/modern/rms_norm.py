@@ -33,4 +33,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(reference=rms_norm, cases=_cases, alternatives=(with_pytorchs_function,))
+EXERCISE = Exercise(reference=rms_norm, cases=_cases, alternatives=(with_pytorchs_function,), trained=True)

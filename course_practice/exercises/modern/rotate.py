@@ -47,4 +47,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(reference=rotate_pairs, cases=_cases, alternatives=(with_the_turned_half,))
+EXERCISE = Exercise(reference=rotate_pairs, cases=_cases, alternatives=(with_the_turned_half,), trained=True)

@@ -20,4 +20,5 @@ EXERCISE = Exercise(
         case(randn(2, 1, 3, 4, seed=4), about="one head"),
     ],
     alternatives=(transpose_and_reshape,),
+    trained=True,
 )

@@ -42,4 +42,4 @@ def _repair_cases():
     ]
 
 
-EXERCISE = Exercise(reference=self_attention_with_heads, cases=_repair_cases, alternatives=(with_chunks,))
+EXERCISE = Exercise(reference=self_attention_with_heads, cases=_repair_cases, alternatives=(with_chunks,), trained=True)

@@ -28,4 +28,5 @@ EXERCISE = Exercise(
         case(randn(2, 3, 5, seed=4), 1, about="one head"),
     ],
     alternatives=(chunk_and_stack,),
+    trained=True,
 )

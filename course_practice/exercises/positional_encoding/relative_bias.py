@@ -38,4 +38,5 @@ EXERCISE = Exercise(
         case(9, counting(3) - 5.5, about="far beyond the table"),
     ],
     alternatives=(by_min_and_max,),
+    trained=True,
 )

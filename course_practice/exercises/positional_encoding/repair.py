@@ -48,4 +48,5 @@ EXERCISE = Exercise(
         case(torch.arange(16).view(4, 4) % 4, randn(4, 4, seed=5), about="all sizes equal"),
     ],
     alternatives=(from_the_library,),
+    trained=True,
 )

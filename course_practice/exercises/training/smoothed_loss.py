@@ -28,4 +28,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(reference=label_smoothed_loss, cases=_cases, alternatives=(with_soft_targets,))
+EXERCISE = Exercise(reference=label_smoothed_loss, cases=_cases, alternatives=(with_soft_targets,), trained=True)

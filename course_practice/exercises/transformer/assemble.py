@@ -122,6 +122,17 @@ def _run(obj, given):
     return reference(src, tgt) * real
 
 
+def _trained(obj, given):
+    """Its logits, and its parameters; what is counted, or dropped, shows nothing more."""
+    *sizes, about = given.args
+    if about in ("count", "in training"):
+        return None, {}
+    torch.default_generator.manual_seed(0)
+    model = obj(*sizes).double().eval()
+    _fill(model, sizes[-1])
+    return model(*(ids.clone() for ids in IDS[about])), {"the parameters": model}
+
+
 def _ids(*shape, seed):
     return torch.randint(4, SIZES["vocab_size"], shape, generator=seeded(seed))
 
@@ -142,4 +153,5 @@ EXERCISE = Exercise(
         case(*[*SIZES.values()][:4], 1 + (about != "one sentence"), about, about=about) for about in (*IDS, "count")
     ],
     alternatives=(WithoutAnOutputLayer,),
+    trained=_trained,
 )
