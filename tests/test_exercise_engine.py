@@ -20,17 +20,19 @@ import torch
 from torch.nn import functional as F
 
 from course_lib.multi_head import MultiHeadAttention
-from course_practice.engine import Exercise, Mistake, case, check_exercise, sandbox, trial
+from course_practice import engine
+from course_practice.engine import Exercise, Mistake, case, run
 from course_practice.engine.changes import Change, Hunk, hunks_of
-from course_practice.engine.clock import Limit, alarm_ready
 from course_practice.engine.compare import as_tensor, brief, difference, pattern
 from course_practice.engine.explain import explain
 from course_practice.engine.naming import without_praise
 from course_practice.engine.progress import rebuild
-from course_practice.engine.sandbox import run_safely
+from course_practice.engine.run import Limit, clock_watched, run_safely
 from course_practice.engine.source import runnable_source, same_code, standalone_source, unfinished_line
 from course_practice.exercises import check, kept_solution, progress_file, registry, show_solution
-from course_practice.repair import Budget
+from course_practice.repair import Budget, nearest_repair
+
+check_exercise = functools.partial(engine.check_exercise, search=nearest_repair)
 
 
 def double(x):
@@ -180,12 +182,26 @@ def test_an_input_that_quits_when_it_is_compared_becomes_a_result():
     assert check_exercise(puzzle, lambda x: 1).passed
 
 
-def test_the_readers_own_interrupt_is_not_swallowed():
+def test_an_answer_that_the_reader_stops_is_told_as_such():
     def answer(x):
         raise KeyboardInterrupt
 
+    result = judge(answer)
+    assert result.diagnosis == "stopped"
+    assert "Is there a loop that never ends?" in result.message
+
+
+def test_the_reader_can_stop_a_search():
+    calls = []
+
+    def answer(x):
+        calls.append(1)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return 3 * x
+
     with pytest.raises(KeyboardInterrupt):
-        judge(answer)
+        engine.check_exercise(exercise(), answer, search=lambda *_: answer(0))
 
 
 # The time limit
@@ -238,12 +254,12 @@ def lists(x):
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
 @pytest.mark.parametrize("answer", [grows, lists, lambda x: np.ones(10**10), lambda x: torch.ones(10**10)])
 def test_code_that_wants_all_memory_is_stopped(answer, monkeypatch):
-    monkeypatch.setattr(sandbox, "MEMORY_LIMIT", 2**28)  # the machine of the test may be small
-    monkeypatch.setattr(trial, "nearest_repair", lambda *_, **__: pytest.fail("its variants want as much"))
+    monkeypatch.setattr(run, "MEMORY_LIMIT", 2**28)  # the machine of the test may be small
+    search = lambda *_, **__: pytest.fail("its variants want as much")  # noqa: E731
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    result = judge(answer, time_limit=20.0)
+    result = judge(answer, time_limit=20.0, search=search)
     assert result.diagnosis == "raised"
     assert "more than 4 GiB of memory" in result.message
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
@@ -310,7 +326,7 @@ def test_a_right_answer_that_is_slow_passes(pass_by):
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no alarms on Windows")
 def test_an_alarm_that_comes_at_another_time_reaches_nobody():
-    with alarm_ready():
+    with clock_watched():
         signal.raise_signal(signal.SIGALRM)  # no limit runs
         assert run_safely(lambda: signal.raise_signal(signal.SIGALRM), (), {}, Limit(5)).error is None
         assert run_safely(lambda: signal.raise_signal(signal.SIGALRM), (), {}, Limit(-1)).out_of_time

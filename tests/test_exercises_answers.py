@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from course_practice.engine import check_exercise
 from course_practice.exercises import registry
-from course_practice.repair import Budget
+from course_practice.repair import Budget, nearest_repair
 
 FOLDER = Path(__file__).parent / "answers"
 MARKDOWN = MarkdownIt("commonmark").disable(["inline", "text_join"])  # its blocks alone are read
@@ -100,7 +100,7 @@ def test_wrong_answer(answer, notebook):
     # A line that is claimed is looked for as its author sees it; nothing else is looked for.
     budget = Budget() if (answer.claim or "").startswith("line ") else Budget(work=0)
     notebook(answer.given or "...")
-    result = check_exercise(registry()[answer.exercise], notebook(answer.code), budget=budget)
+    result = check_exercise(registry()[answer.exercise], notebook(answer.code), budget=budget, search=nearest_repair)
     assert result.attempted, str(result)
     if result.passed:
         pytest.fail(f"{answer} passes: is it right? Then `## Right: {answer.title}`", pytrace=False)

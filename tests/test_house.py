@@ -37,8 +37,12 @@ def test_imports_of_the_library_point_down():
     complaints.none(library.downward(LIBRARY))
 
 
-def test_imports_of_the_library_go_in_no_circle():
-    complaints.none(library.circles(LIBRARY))
+def test_imports_go_in_no_circle():
+    complaints.none(library.circles(LIBRARY) + library.circles_of_files(PRACTICE))
+
+
+def test_the_engine_and_the_search_are_handed_what_stands_above_them():
+    complaints.none(library.handed_in(PRACTICE))
 
 
 def test_no_duration_is_measured_by_the_clock_on_the_wall():

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_practice.engine.clock import Limit
 from course_practice.engine.compare import Difference, as_tensor, difference
 from course_practice.engine.explain import explain
 from course_practice.engine.model import Case, Exercise
-from course_practice.engine.sandbox import Outcome, run_safely
+from course_practice.engine.run import Limit, Outcome, run_safely
 
 SEED = 20_170_612  # none that the inputs of a case are drawn with: an edit by random numbers would change nothing
 

@@ -3,25 +3,29 @@
 import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import torch
 
 from course_practice.engine import progress
 from course_practice.engine.answers import difference_in, run
-from course_practice.engine.clock import Limit, OutOfTime, alarm_ready, in_time, is_under_a_limit
 from course_practice.engine.compare import Difference, brief, is_not_a_tensor, is_zero_one
 from course_practice.engine.explain import explain
 from course_practice.engine.inputs import input_of
-from course_practice.engine.model import Exercise
-from course_practice.engine.plain import in_a_moment
+from course_practice.engine.model import Budget, Exercise, Search
 from course_practice.engine.report import Result
-from course_practice.engine.sandbox import Outcome, is_out_of_memory, memory_limit
-from course_practice.engine.source import file_of, forget_marks, same_code, standalone_source, unfinished_line
-from course_practice.engine.state import names_read
+from course_practice.engine.run import (
+    Limit,
+    Outcome,
+    OutOfTime,
+    clock_watched,
+    in_time,
+    is_out_of_memory,
+    is_under_a_limit,
+    memory_limit,
+)
+from course_practice.engine.source import forget_marks, same_code, standalone_source, unfinished_line
 from course_practice.engine.trial import HIGH, LOW, TIME_LIMIT, Trial, failed, right_answers
-from course_practice.repair import Budget
 
 LONGEST = 86_400  # seconds: a day
 ALL = 10  # times its limit may a whole check take
@@ -29,9 +33,16 @@ _TOO_SLOW = "It did not finish within {:g} seconds. Is there a loop that never e
 
 
 def check_exercise(
-    exercise: Exercise, obj: Any, time_limit: float = TIME_LIMIT, budget: Budget | None = None
+    exercise: Exercise,
+    obj: Any,
+    time_limit: float = TIME_LIMIT,
+    budget: Budget | None = None,
+    search: Search | None = None,
 ) -> Result:
-    """Judge an object by an exercise, record the attempt, and never raise because of what the object does."""
+    """Judge an object by an exercise, record the attempt, and never raise because of what the object does.
+
+    `search` finds the line that has to change, within `budget`; without it, no line is looked for.
+    """
     if isinstance(time_limit, bool) or not isinstance(time_limit, int | float) or not 0 < time_limit <= LONGEST:
         raise ValueError(
             f"expected time_limit in seconds, above 0 and at most {LONGEST:,}, got {time_limit!r}: "
@@ -39,14 +50,10 @@ def check_exercise(
         )
     if is_under_a_limit():
         raise RuntimeError("expected `check` behind the answer, got it inside: move it out, to the left margin")
-    exercise = replace(exercise)  # one that no answer finds in the registry
     forget_marks()
     elsewhere = torch.get_default_device().type != "cpu"
-    with alarm_ready(), names_read(), _as_usual(), torch.device("cpu") if elsewhere else contextlib.nullcontext():
-        result = in_a_moment(_not_attempted, exercise, obj, otherwise=...)
-        if result is ...:  # the object does not let itself be looked at
-            result, obj = None, partial(obj)
-        result = result or _judge(exercise, obj, time_limit, budget or Budget())
+    with clock_watched(), _as_usual(), torch.device("cpu") if elsewhere else contextlib.nullcontext():
+        result = _not_attempted(exercise, obj) or _judge(exercise, obj, time_limit, budget or Budget(), search)
         if not result.attempted:
             return result
         kept = _keepable(exercise, obj) if result.passed else None
@@ -75,7 +82,6 @@ def _not_attempted(exercise: Exercise, obj: Any) -> Result | None:
         return _waiting(exercise, "Replace the `...`, then run the cell again.")
     if not callable(obj):
         return None
-    file_of(obj), getattr(obj, "__module__", None), getattr(obj, "__name__", None)  # asked for later
     if exercise.starter is not None and same_code(obj, exercise.starter):
         return _waiting(exercise, "This is the code as it was given: change it, then run the cell again.")
     if line := unfinished_line(obj):
@@ -83,11 +89,12 @@ def _not_attempted(exercise: Exercise, obj: Any) -> Result | None:
     return None
 
 
-def _judge(exercise: Exercise, obj: Any, time_limit: float, budget: Budget) -> Result:
+def _judge(exercise: Exercise, obj: Any, time_limit: float, budget: Budget, search: Search | None) -> Result:
     """What an object answers, and why that is wrong; what is too large to be looked at is an error as well."""
     try:
-        with memory_limit():  # the time is for what a learner's objects do where nobody waits for it, as when they die
-            return in_time(Limit(ALL * max(time_limit, TIME_LIMIT)), _judge_answers, exercise, obj, time_limit, budget)
+        with memory_limit():
+            limit = Limit(ALL * max(time_limit, TIME_LIMIT))
+            return in_time(limit, _judge_answers, exercise, obj, time_limit, budget, search)
     except OutOfTime:
         return failed(exercise, Difference("too-slow", _TOO_SLOW.format(time_limit)))
     except (MemoryError, RuntimeError) as error:
@@ -96,7 +103,7 @@ def _judge(exercise: Exercise, obj: Any, time_limit: float, budget: Budget) -> R
         return failed(exercise, Difference("raised", f"It stopped with an error. {explain(error)}"))
 
 
-def _judge_answers(exercise: Exercise, obj: Any, time_limit: float, budget: Budget) -> Result:
+def _judge_answers(exercise: Exercise, obj: Any, time_limit: float, budget: Budget, search: Search | None) -> Result:
     if not callable(obj):
         wanted = f"a function with the parameters ({', '.join(exercise.parameters)})"
         sentence = f"Expected {wanted}, got {brief(obj)}. Pass the function itself, without calling it."
@@ -110,7 +117,9 @@ def _judge_answers(exercise: Exercise, obj: Any, time_limit: float, budget: Budg
             return _waiting(exercise, "Write the function, then run the cell again.")
         if outcomes[-1].out_of_time:
             return failed(exercise, Difference("too-slow", _TOO_SLOW.format(time_limit)), input_of(exercise, given))
-    trial = Trial(exercise, obj, cases, expected, outcomes, budget)
+        if isinstance(outcomes[-1].error, KeyboardInterrupt):
+            return failed(exercise, Difference("stopped", explain(outcomes[-1].error)), input_of(exercise, given))
+    trial = Trial(exercise, obj, cases, expected, outcomes, budget, search)
     if trial.differences:
         return trial.wrong_answer()
     if any(outcome.changed for outcome in outcomes):
@@ -133,7 +142,7 @@ def _judge_answers(exercise: Exercise, obj: Any, time_limit: float, budget: Budg
 
 def _is_unwritten(outcome: Outcome) -> bool:
     """A `...` or a NotImplementedError of the stub's, not the one PyTorch raises for a type it does not support."""
-    raised = issubclass(type(outcome.error), NotImplementedError)
+    raised = isinstance(outcome.error, NotImplementedError)
     return outcome.value is ... or (raised and "not implemented for" not in outcome.said)
 
 
@@ -150,12 +159,12 @@ _NOT_A_TENSOR = (
 
 def _keepable(exercise: Exercise, obj: Any) -> str | None:
     """The solution's source, if it runs and passes on its own, outside the notebook it was written in."""
-    source = in_a_moment(standalone_source, obj)
-    if source is None:
-        return None
     try:
-        rebuilt = progress.rebuild(source)
+        source = standalone_source(obj)
+        rebuilt = progress.rebuild(source) if source is not None else None
     except Exception:
+        return None
+    if rebuilt is None:
         return None
     limit, cases = Limit(TIME_LIMIT), list(exercise.cases())
     for given, want in zip(cases, right_answers(exercise, cases), strict=True):

@@ -8,9 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from course_practice.engine.plain import plain, safe_text, shared
+from course_practice.engine.values import plain, safe_text, shared
 
-_allclose, _double = torch.allclose, Tensor.double  # a thread may change them meanwhile
 # How far apart two right answers may be where such numbers are expected: (relative, absolute).
 _COARSE = {torch.float16: (1e-2, 1e-3), torch.bfloat16: (5e-2, 1e-2)}
 _DIGITS = {torch.float16: "three", torch.bfloat16: "two"}
@@ -59,8 +58,8 @@ def difference(expected: Any, got: Any, rtol: float, atol: float) -> Difference 
             "out, or give new tensors the type of the input (`dtype=x.dtype`).",
         )
     rtol, atol = max((rtol, atol), _COARSE.get(want.dtype, (0.0, 0.0)))
-    want_wide, have_wide = _double(want), _double(have)
-    if _allclose(want_wide, have_wide, rtol=rtol, atol=atol, equal_nan=True):
+    want_wide, have_wide = want.double(), have.double()
+    if torch.allclose(want_wide, have_wide, rtol=rtol, atol=atol, equal_nan=True):
         return None
     if not have_wide.isfinite().all() and want_wide.isfinite().all():
         what = "NaN" if have.isnan().any() else "infinity"

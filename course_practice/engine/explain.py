@@ -2,8 +2,8 @@
 
 import re
 
-from course_practice.engine.plain import safe_text
-from course_practice.engine.sandbox import MEMORY_LIMIT, is_out_of_memory
+from course_practice.engine.run import MEMORY_LIMIT, is_out_of_memory
+from course_practice.engine.values import safe_text
 
 # An expression that an error's words hold, and what to say.
 _EXPLANATIONS = {
@@ -101,7 +101,9 @@ def explain(error: BaseException, words: str | None = None) -> str:
             "and look for a loop in which something grows and grows."
         )
     words = safe_text(str, error) if words is None else words
-    if issubclass(type(error), SystemExit):
+    if isinstance(error, KeyboardInterrupt):
+        return "It was stopped before it had an answer. Is there a loop that never ends?"
+    if isinstance(error, SystemExit):
         return f"It asks Python to end ({words or 'without a word'}): a function ends with `return`."
     for expression, sentence in _EXPLANATIONS.items():
         if found := re.search(expression, words):

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from torch import Tensor
 
@@ -96,3 +96,29 @@ class Exercise:
         """Names of the reference's required parameters, in order: those a learner's function must take."""
         found = inspect.signature(self.reference).parameters.values()
         return [parameter.name for parameter in found if parameter.default is parameter.empty]
+
+
+@dataclass
+class Budget:
+    """What a search may cost: so much work that the same answer gets the same message on a busy machine, too.
+
+    A run of an answer on a case is 1, and more where it takes many steps or calls many functions. `seconds` limit all.
+    """
+
+    work: float = 3_100
+    seconds: float = 30.0
+
+
+class Repair(Protocol):
+    """A small change of the learner's own code that makes every case right, as a search has found it."""
+
+    kind: str
+    lines: tuple[int, ...]
+    sentence: str  # where to look, and at what
+    quotes: tuple[tuple[str, str], ...]  # the lines to look at, as the learner wrote them
+    hint: str  # the change itself
+    beside: Mistake | None  # known, and left after the change
+
+
+# `search(exercise, obj, cases, expected, wrong, error_line, **options)`: the engine is handed one, and knows none.
+Search = Callable[..., Repair | None]

@@ -16,8 +16,7 @@ from typing import Any
 from filelock import FileLock
 
 from course_lib.files import course_home, written_whole
-from course_practice.engine.clock import Limit
-from course_practice.engine.sandbox import run_safely
+from course_practice.engine.run import Limit, run_safely
 
 _BETWEEN = ",\n "  # an exercise a line, which is written ten times as fast as a file with indentation throughout
 TIME_LIMIT = 10.0  # for kept source to define what it defines

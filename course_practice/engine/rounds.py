@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from course_practice.engine.clock import next_round
+from course_practice.engine.run import next_round
 
 _NAME = "_the_next_round"
 COUNTER: dict[str, Any] = {_NAME: next_round}  # what counted code calls

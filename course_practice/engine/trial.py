@@ -10,7 +10,6 @@ import torch
 
 from course_practice.engine.answers import SEED, canonical, difference_in, run, same_outcome
 from course_practice.engine.changes import Change
-from course_practice.engine.clock import Limit, alarm_ready
 from course_practice.engine.compare import (
     Difference,
     as_tensor,
@@ -23,13 +22,11 @@ from course_practice.engine.compare import (
 from course_practice.engine.explain import explain
 from course_practice.engine.gradients import cut_at, gradient_difference, gradients, not_finite, tells_something
 from course_practice.engine.inputs import input_of, inputs, size
-from course_practice.engine.model import Case, Convention, Exercise, Mistake
+from course_practice.engine.model import Budget, Case, Convention, Exercise, Mistake, Repair, Search
 from course_practice.engine.naming import at_once, authors_lines, guilty_lines, without_praise
-from course_practice.engine.plain import name_of
 from course_practice.engine.report import Result, failed
-from course_practice.engine.sandbox import Outcome, is_out_of_memory, learner_line, load_what_pytorch_loads_late, sealed
+from course_practice.engine.run import Limit, Outcome, clock_watched, is_out_of_memory, learner_line, put_back
 from course_practice.engine.source import file_of, line_of, unread
-from course_practice.repair import Budget, Repair, nearest_repair
 
 TIME_LIMIT = 10.0
 LOW, HIGH = 3719, 8861  # seeds after which Python, PyTorch, and NumPy draw a number below 0.04, or above 0.96, first
@@ -77,6 +74,7 @@ class Trial:
     expected: list[Any]
     outcomes: list[Outcome]
     budget: Budget = field(default_factory=Budget)  # of each search for a repair
+    search: Search | None = None
 
     @cached_property
     def differences(self) -> dict[int, Difference]:
@@ -116,7 +114,7 @@ class Trial:
         if random:
             found = Difference("random", _RANDOM)
         line = learner_line(outcome.error, file_of(self.obj)) if outcome.error is not None else None
-        known = () if random or outcome.error is not None or not self.budget.work else self._with_answers()
+        known = () if random or outcome.error is not None or not self._searches else self._with_answers()
         repair = None
         if not (outcome.error is not None and is_out_of_memory(outcome.error)):  # each variant would want as much
             repair = self._repair(list(self.differences), line and line[0], seed=1 if random else SEED, known=known)
@@ -136,7 +134,7 @@ class Trial:
 
     def _known(self) -> tuple[Mistake | None, tuple[Mistake, ...]]:
         """A known mistake that answers as the learner's object does, or two at once, and which those are."""
-        with sealed(), alarm_ready():
+        with put_back(), clock_watched():
             if mistake := next(filter(self.is_like, self.exercise.mistakes), None):
                 return mistake, (mistake,)
             if all(outcome.value is None for outcome in self.outcomes):
@@ -159,7 +157,7 @@ class Trial:
     def _with_answers(self) -> tuple[tuple[Mistake, list[Outcome]], ...]:
         """The known mistakes whose answers are numbers enough to be told apart, with these answers."""
         numbers, found = range(len(self.cases)), []
-        with sealed(), alarm_ready():
+        with put_back(), clock_watched():
             for mistake in self.exercise.mistakes:
                 answers = [self._answer_of(mistake, number) for number in numbers]
                 values = [as_tensor(o.value[0] if isinstance(o.value, tuple) else o.value) for o in answers]
@@ -278,10 +276,15 @@ class Trial:
                 note = _NOT_FINITE.format(names)
         return note
 
+    @property
+    def _searches(self) -> bool:
+        return self.search is not None and self.budget.work > 0
+
     def _repair(self, wrong: list[int], error_line: int | None = None, **options: Any) -> Repair | None:
-        load_what_pytorch_loads_late()
+        if not self._searches:
+            return None
         options["budget"] = self.budget
-        return nearest_repair(self.exercise, self.obj, self.cases, self.expected, wrong, error_line, **options)
+        return self.search(self.exercise, self.obj, self.cases, self.expected, wrong, error_line, **options)
 
     def _pattern(self) -> Difference | None:
         """What all wrong cases have in common, where that says more than the first of them."""
@@ -296,7 +299,7 @@ class Trial:
         if outcome.error is not None:
             line = learner_line(outcome.error, file_of(self.obj))
             found += (("Your line", line[1]),) if line else ()
-            found += (("Error", f"{name_of(outcome.error)}: {outcome.said}".splitlines()[0]),)
+            found += (("Error", f"{type(outcome.error).__name__}: {outcome.said}".splitlines()[0]),)
         found += input_of(self.exercise, given)
         return (*found, ("Printed by your code", first_lines(outcome.printed))) if outcome.printed else found
 

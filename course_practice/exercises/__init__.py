@@ -15,6 +15,7 @@ from typing import Any
 
 from course_practice.engine import Exercise, Result, Solution, check_exercise, kept_solution, progress_file
 from course_practice.engine.texts import with_text
+from course_practice.repair import nearest_repair
 
 __all__ = ["Exercise", "Result", "check", "kept_solution", "progress_file", "registry", "show_solution"]
 
@@ -49,7 +50,7 @@ def check(exercise_id: str, obj: Any, time_limit: float = 10.0) -> Result:
     An unfinished stub is "not attempted". After `time_limit` seconds your code is stopped, but not within one step such
     as `sum(range(10**12))`: restart the kernel. A passed check is recorded in your progress file, with your solution.
     """
-    return check_exercise(_get(exercise_id), obj, time_limit)
+    return check_exercise(_get(exercise_id), obj, time_limit, search=nearest_repair)
 
 
 def show_solution(exercise_id: str) -> Solution:

@@ -13,12 +13,11 @@ from typing import Any
 from torch import nn
 
 from course_practice.engine import kept_solution
-from course_practice.engine.clock import Limit
 from course_practice.engine.compare import Difference, difference
 from course_practice.engine.explain import explain
-from course_practice.engine.sandbox import run_safely
+from course_practice.engine.run import Limit, run_safely
 from course_practice.exercises import registry
-from course_practice.exercises.inputs import randn
+from course_practice.inputs import randn
 from course_practice.own.trials import PARTS, CutPathError, MisfitError, Part
 from course_practice.own.weights import copy_layer
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from course_practice.exercises.inputs import randn
+from course_practice.inputs import randn
 
 
 @dataclass(frozen=True)

@@ -37,19 +37,22 @@ One small change makes every case right. Look at line 3: along which axis does `
 Line 3: `return exps / exps.sum(dim=-1, keepdim=True)`.
 """
 
+import contextlib
+import functools
+import importlib
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import course_lib
 from course_practice.engine.answers import SEED
-from course_practice.engine.clock import Limit
-from course_practice.engine.model import Case, Exercise, Mistake
-from course_practice.engine.plain import in_a_moment
+from course_practice.engine.model import Budget, Case, Exercise, Mistake
+from course_practice.engine.run import Limit
 from course_practice.repair.code import Part, code_of
 from course_practice.repair.edits import Edit, applied
 from course_practice.repair.search import Known, Search
-from course_practice.repair.variants import Budget, Variants
+from course_practice.repair.variants import Variants
 
 __all__ = ["Budget", "Repair", "nearest_repair"]
 
@@ -149,9 +152,13 @@ def nearest_repair(
     processes, or the network: such code is never run in variants.
     """
     budget = budget or Budget()
-    code = in_a_moment(code_of, obj) if budget.work else None
+    try:
+        code = code_of(obj) if budget.work else None
+    except Exception:  # an object that does not let itself be looked at
+        code = None
     if code is None:
         return None
+    _load_what_pytorch_loads_late()
     variants = Variants(exercise, code, cases, expected, budget, Limit(budget.seconds), seed, keeps_inputs)
     search = Search(variants, wrong, error_line, line)
     search.known = known
@@ -161,6 +168,13 @@ def nearest_repair(
     edit, right = (None, 0) if _says_the_cure(search.error) else search.half()
     enough = edit is not None and right >= len(cases) - len(wrong) / 2
     return Repair((edit,), tuple(code.parts), right, len(cases)) if enough else None
+
+
+@functools.cache
+def _load_what_pytorch_loads_late() -> None:
+    """Half a second, once: the search has short limits, which an import would go beyond."""
+    with contextlib.suppress(ImportError), warnings.catch_warnings():
+        importlib.import_module("torch.fx.experimental.symbolic_shapes")  # nn.MultiheadAttention looks at masks with it
 
 
 _COURSE = {Path(course_lib.__file__).parent, Path(__file__).parents[1]}

@@ -8,7 +8,7 @@ from types import CodeType
 from course_practice.engine import answers
 from course_practice.engine.compare import as_tensor
 from course_practice.engine.model import Mistake
-from course_practice.engine.sandbox import Outcome
+from course_practice.engine.run import Outcome
 from course_practice.repair.edits import Edit
 from course_practice.repair.safety import names_in
 from course_practice.repair.variants import RIGHT, Variants

@@ -1,11 +1,13 @@
 """A learner's code as syntax trees that can be changed, compiled and run again, with all that they need around them."""
 
 import ast
+import contextlib
 import copy
 import functools
 import inspect
 import re
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -15,12 +17,43 @@ import torch
 
 import course_lib
 from course_practice.engine.rounds import COUNTER, counted
-from course_practice.engine.sandbox import TAKES_LISTS
 from course_practice.engine.source import bare, first_line, source_of, tree_of
 from course_practice.repair.safety import from_outside, is_fixed, is_safe, names_in
 
 LINES = 60  # a longer text takes too long to search
 VARIANT = "<a variant of your code>"
+TAKES_LISTS = ("tensor", "as_tensor", "asarray")  # of PyTorch: they never come back from a list that holds itself
+
+
+@contextlib.contextmanager
+def finite_lists() -> Iterator[None]:
+    """Inside, PyTorch takes no list that holds itself: a variant may make one, and Python would end."""
+    before = {name: getattr(torch, name) for name in TAKES_LISTS}
+    for name, original in before.items():
+        setattr(torch, name, _of_finite_lists(original))
+    try:
+        yield
+    finally:
+        for name, original in before.items():
+            setattr(torch, name, original)
+
+
+def _of_finite_lists(original: Callable) -> Callable:
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        _refuse_endless([*args, *kwargs.values()], (), set())
+        return original(*args, **kwargs)
+
+    return call
+
+
+def _refuse_endless(value: list | tuple, inside: tuple[int, ...], seen: set[int]) -> None:
+    if id(value) in inside:
+        raise ValueError("expected numbers, got a list that holds itself: put a copy into it")
+    for part in value if id(value) not in seen else ():
+        if isinstance(part, list | tuple):
+            _refuse_endless(part, (*inside, id(value)), seen)
+    seen.add(id(value))
 
 
 @dataclass(frozen=True)
@@ -78,7 +111,7 @@ class Code:
         """The object that compiled code defines, in a copy of the learner's own names."""
         scope = {**self.scope, **COUNTER, **extra}
         scope.update({name: copy.deepcopy(self.scope[name]) for name in self.mutable})
-        taken = {name: getattr(torch, name) for name in TAKES_LISTS if name in scope}  # guarded, in the sandbox
+        taken = {name: getattr(torch, name) for name in TAKES_LISTS if name in scope}  # guarded, in a search
         scope.update({n: call for n, call in taken.items() if scope[n] is getattr(call, "__wrapped__", None)})
         exec(code, scope)
         return scope[self.name]

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from course_practice.engine import answers
-from course_practice.engine.clock import Limit
 from course_practice.engine.model import Case, Exercise
-from course_practice.engine.sandbox import Outcome, same_value
-from course_practice.exercises.inputs import other_inputs
+from course_practice.engine.run import Limit, Outcome, same_value
+from course_practice.inputs import other_inputs
 
 SEEDS = (1_000, 2_000)
 MIXED = 12  # cases with an argument of another

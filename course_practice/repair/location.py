@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from course_practice.engine.compare import as_tensor
-from course_practice.engine.plain import plain
+from course_practice.engine.values import plain
 from course_practice.repair.edits import Edit, statements
 from course_practice.repair.observed import Found
 

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from operator import itemgetter, length_hint
 from types import CodeType
 
-from course_practice.engine.clock import alarm_ready
 from course_practice.engine.model import Case, Mistake
-from course_practice.engine.plain import MOST_NUMBERS, in_a_moment
-from course_practice.engine.sandbox import learner_line, sealed
+from course_practice.engine.run import clock_watched, learner_line, put_back
+from course_practice.engine.values import MOST_NUMBERS
 from course_practice.repair.beside import Known, Left, keeps_names, puts_in
-from course_practice.repair.code import VARIANT
+from course_practice.repair.code import VARIANT, finite_lists
 from course_practice.repair.donors import INSTEAD, Donors, Reference
 from course_practice.repair.edits import Context, Edit, Place, applied, places
 from course_practice.repair.location import Location
@@ -60,7 +59,7 @@ class Search:
 
     def repair(self) -> tuple[Edit, ...]:
         """The edits that make every case right, one or two of them; none where the budget knows of none."""
-        with warnings.catch_warnings(), sealed(), alarm_ready():
+        with warnings.catch_warnings(), put_back(), clock_watched(), finite_lists():
             warnings.simplefilter("ignore")
             code = self.variants.compiled()
             as_is = RIGHT if code is None else self.variants.rate(code, self.first)
@@ -74,7 +73,7 @@ class Search:
         self.left = Left(self.variants, self.known, code, self.right)
         context = self._observe(code)
         others = (seen.value for seen in context.observed.values() if seen.kind == "other")
-        if any(in_a_moment(_is_endless, value, otherwise=True) for value in others):
+        if any(map(_is_endless, others)):
             return ()
         spots = [place for part in self.code.parts for place in places(part, context)]
         edits: list[Edit] = []
@@ -105,7 +104,7 @@ class Search:
     def half(self) -> tuple[Edit | None, int]:
         """After a search in vain: the simple edit after which most of the cases are right, and how many."""
         best: tuple[Edit | None, int] = (None, 0)
-        with warnings.catch_warnings(), sealed(), alarm_ready():
+        with warnings.catch_warnings(), put_back(), clock_watched(), finite_lists():
             warnings.simplefilter("ignore")
             for seed in filter(_says_something, self._seeds()):
                 with applied(seed.edit):
@@ -260,4 +259,7 @@ def _hides(edit: Edit, hunt: bool) -> bool:
 
 def _is_endless(value: object) -> bool:
     """Would Python go through all of its items in one step, which no limit ends?"""
-    return type(value) is type(iter(int, 1)) or length_hint(value) > MOST_NUMBERS
+    try:
+        return type(value) is type(iter(int, 1)) or length_hint(value) > MOST_NUMBERS
+    except Exception:
+        return True

@@ -19,7 +19,7 @@ from typing import Any
 from torch import Tensor
 
 from course_practice.engine.compare import as_tensor
-from course_practice.engine.sandbox import Outcome
+from course_practice.engine.run import Outcome
 from course_practice.repair.edits import Edit, applied, name_of, statements
 from course_practice.repair.observed import Found, Recording, is_empty, same_numbers
 from course_practice.repair.variants import Variants

@@ -11,10 +11,9 @@ import torch
 from torch import Tensor
 
 from course_practice.engine import answers
-from course_practice.engine.clock import Limit
 from course_practice.engine.compare import as_tensor
-from course_practice.engine.model import Case, Exercise
-from course_practice.engine.sandbox import Outcome, call_in_time, same_value
+from course_practice.engine.model import Budget, Case, Exercise
+from course_practice.engine.run import Limit, Outcome, call_in_time, same_value
 from course_practice.repair.code import VARIANT, Code
 from course_practice.repair.fresh import fresh_cases
 
@@ -24,19 +23,8 @@ A_RUN, AN_EXPRESSION, A_CALL = 0.5, 0.0003, 0.0003  # of the budget; about a mil
 
 
 @dataclass
-class Budget:
-    """What a search may cost: so much work that the same answer gets the same message on a busy machine, too.
-
-    A run of an answer on a case is 1, and more where it takes many steps or calls many functions. `seconds` limit all.
-    """
-
-    work: float = 3_100
-    seconds: float = 30.0
-
-
-@dataclass
 class Variants:
-    """The cases, and a judge for code that is compiled anew again and again; used inside `sealed()`."""
+    """The cases, and a judge for code that is compiled anew again and again; used inside `put_back()`."""
 
     exercise: Exercise
     code: Code
@@ -132,6 +120,8 @@ class Variants:
         args, kwargs = _copied(given.args), dict(zip(given.kwargs, _copied(given.kwargs.values()), strict=True))
         limit = Limit(self.limit, self.rounds)
         outcome = call_in_time(call, args, kwargs, limit)
+        if isinstance(outcome.error, KeyboardInterrupt):
+            raise outcome.error  # the reader wants to go on
         self.rounds_of_last = limit.went_round
         self.went_round = max(self.went_round, limit.went_round)
         late = outcome.out_of_time and (LATE_RUNS if limit.went_round > limit.rounds else STUCK_RUNS)

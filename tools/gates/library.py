@@ -1,4 +1,4 @@
-"""The library's own order: imports point down, no circles, documented definitions."""
+"""The order of both packages: imports point down, no circles, documented definitions."""
 
 import ast
 from pathlib import Path
@@ -20,6 +20,8 @@ BUILDING = (
 FLOORS = {name: floor for floor, names in enumerate(BUILDING) for name in names}
 # These know arrays and strings only: they import nothing else of course_lib.
 ALONE = ("figures",)
+# What these packages of course_practice may import of it. The engine is handed the search and the exercises.
+LOWEST = {"engine": {"engine", "markup"}, "repair": {"repair", "engine", "inputs"}}
 
 
 def imports(path: Path) -> set[str]:
@@ -71,10 +73,46 @@ def downward(library: Path, floors: dict[str, int] = FLOORS) -> list[str]:
     return found
 
 
-def circles(library: Path) -> list[str]:
-    """No module needs itself by way of others."""
-    needs = {name: set().union(*map(imports, files)) - {name} for name, files in modules(library).items()}
+def names_of(path: Path, package: str) -> set[str]:
+    """What a file imports of a package, anywhere in it, by its whole name below the package's: `engine.run.Limit`."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name.removeprefix(f"{package}.") for name in found if name.startswith(f"{package}.")}
 
+
+def handed_in(practice: Path) -> list[str]:
+    """The lowest packages of course_practice import nothing of those above them."""
+    found = []
+    for package, allowed in LOWEST.items():
+        for path in sorted((practice / package).rglob("*.py")):
+            above = {name.split(".")[0] for name in names_of(path, practice.name)} - allowed
+            found += [f"{path.relative_to(practice.parent)} imports {other}: hand it in" for other in sorted(above)]
+    return found
+
+
+def circles(library: Path) -> list[str]:
+    """No module, or package, of the library needs itself by way of others."""
+    return _circles({name: set().union(*map(imports, files)) - {name} for name, files in modules(library).items()})
+
+
+def circles_of_files(package: Path) -> list[str]:
+    """No file of a package needs itself by way of others."""
+    files = {
+        ".".join(path.relative_to(package).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in sorted(package.rglob("*.py"))
+    }
+
+    def file_of(name: str) -> str:
+        return name if name in files or "." not in name else file_of(name.rpartition(".")[0])
+
+    return _circles({name: {*map(file_of, names_of(path, package.name))} - {name} for name, path in files.items()})
+
+
+def _circles(needs: dict[str, set[str]]) -> list[str]:
     def way(start: str, goal: str, seen: set[str]) -> list[str]:
         for other in sorted(needs.get(start, ())):
             if other == goal:
