@@ -51,16 +51,16 @@ def difference(expected: Any, got: Any, rtol: float, atol: float) -> Difference 
         return Difference("wrong-shape", f"Expected the shape {tuple(want.shape)}, got {tuple(have.shape)}.")
     if have.is_complex():
         return Difference("wrong-type", f"Expected {_kind_of(want)}, got complex numbers ({have.dtype}).")
+    rtol, atol = max((rtol, atol), _COARSE.get(want.dtype, (0.0, 0.0)))
+    want_wide, have_wide = want.double(), have.double()
+    if torch.allclose(want_wide, have_wide, rtol=rtol, atol=atol, equal_nan=True):
+        return None
     if _is_coarser(have.dtype, want.dtype):
         return Difference(
             "coarser",
             f"Expected {want.dtype}, got {have.dtype}, which keeps {_DIGITS[have.dtype]} digits: leave the conversion "
             "out, or give new tensors the type of the input (`dtype=x.dtype`).",
         )
-    rtol, atol = max((rtol, atol), _COARSE.get(want.dtype, (0.0, 0.0)))
-    want_wide, have_wide = want.double(), have.double()
-    if torch.allclose(want_wide, have_wide, rtol=rtol, atol=atol, equal_nan=True):
-        return None
     if not have_wide.isfinite().all() and want_wide.isfinite().all():
         what = "NaN" if have.isnan().any() else "infinity"
         return Difference("not-finite", f"The answer contains {what}; every expected value is finite.")

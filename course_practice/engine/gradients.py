@@ -69,7 +69,8 @@ def _with_gradients(exercise: Exercise, given: Case, inputs: dict[str, Tensor]) 
     """The case with inputs that ask for a gradient; they are noted by name."""
 
     def asked(name: str, value: Any) -> Any:
-        if isinstance(value, Tensor) and value.is_floating_point():
+        counts = exercise.trained is True or name in exercise.trained
+        if counts and isinstance(value, Tensor) and value.is_floating_point():
             inputs[name] = value.detach().clone().requires_grad_()
             return inputs[name]
         return value

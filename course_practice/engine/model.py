@@ -77,7 +77,7 @@ class Exercise:
     call: Callable[[Any, Case], Any] | None = None
     canonical: Callable[[Tensor], Tensor] | None = None
     excluded: Callable[[Any, Case], str] | None = None
-    trained: bool | Callable[[Any, Case], tuple[Any, dict[str, Any]]] = False
+    trained: bool | tuple[str, ...] | Callable[[Any, Case], tuple[Any, dict[str, Any]]] = False
     rtol: float = 1e-4
     atol: float = 1e-5
     id: str = ""

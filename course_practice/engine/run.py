@@ -278,6 +278,11 @@ def put_back() -> Iterator[io.StringIO]:
                 put(value)
 
 
+def _put_device_back(device: torch.device) -> None:
+    if torch.get_default_device() != device:
+        torch.set_default_device(device if device.type != "cpu" else None)
+
+
 def _nobody_types(_prompt: object = "") -> str:
     raise EOFError("nobody types while an answer is checked: what it needs, it gets as arguments")
 
@@ -293,6 +298,7 @@ _SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
     (np.random.get_state, np.random.set_state),
     (torch.get_default_dtype, torch.set_default_dtype),
     (torch.is_grad_enabled, torch.set_grad_enabled),
+    (torch.get_default_device, _put_device_back),
     (torch.get_num_threads, lambda count: torch.get_num_threads() == count or torch.set_num_threads(count)),
 )
 
@@ -376,5 +382,5 @@ def same_value(a: Any, b: Any) -> bool:
         return True
     try:
         return bool(a == b or (a != a and b != b))
-    except Exception:
+    except (Exception, SystemExit):
         return type(a) is type(b)

@@ -80,7 +80,7 @@ class Trial:
     def differences(self) -> dict[int, Difference]:
         """What is wrong, by the number of the case: errors first, then wrong shapes, and small inputs first."""
         found = self._wrong(self.outcomes)
-        ranks = {"raised": 0, "returned-none": 1, "wrong-shape": 2, "wrong-type": 3}
+        ranks = {"raised": 0, "returned-none": 1, "wrong-shape": 2, "wrong-type": 3, "coarser": 5}
         return {n: found[n] for n in sorted(found, key=lambda n: (ranks.get(found[n].kind, 4), size(self.cases[n])))}
 
     def _wrong(self, outcomes: list[Outcome]) -> dict[int, Difference]:
@@ -109,6 +109,8 @@ class Trial:
         details = self._details(given, outcome)
         if found.kind not in ("raised", "returned-none"):
             details += (("Expected", brief(self.expected[first])), ("Got", brief(outcome.value)))
+            if found.kind == "coarser":
+                return failed(self.exercise, found, details)
             found = self._pattern() or found
         random = self.is_random(first)
         if random:

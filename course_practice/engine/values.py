@@ -95,7 +95,7 @@ def safe_text(form: Callable[[Any], str], value: Any) -> str:
     """`str` or `repr` of a value of the learner's, or its type's name where even that raises."""
     try:
         return form(value)[:MOST_NUMBERS]
-    except Exception:
+    except (Exception, SystemExit):
         name = type(value).__name__
         return f"a{'n' * name.startswith(tuple('aeiou'))} {name}"
 

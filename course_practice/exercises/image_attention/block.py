@@ -29,4 +29,4 @@ def with_einsum(x, w_q, w_k, w_v, w_o, gamma):
     return x + gamma * torch.einsum("bijkl,bkld,dc->bcij", weights, v, w_o)
 
 
-EXERCISE = Exercise(reference=block, cases=cases, alternatives=(with_einsum, repaired_block), trained=True)
+EXERCISE = Exercise(reference=block, cases=cases, alternatives=(with_einsum, repaired_block), trained=("x",))

@@ -22,4 +22,4 @@ def with_fused_attention(x, w_q, w_k, w_v, w_o, gamma):
     return mixed.transpose(1, 2).reshape(x.shape) * gamma + x
 
 
-EXERCISE = Exercise(reference=repaired_block, cases=cases, alternatives=(with_fused_attention,), trained=True)
+EXERCISE = Exercise(reference=repaired_block, cases=cases, alternatives=(with_fused_attention,), trained=("x",))

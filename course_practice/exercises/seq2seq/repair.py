@@ -43,5 +43,5 @@ EXERCISE = Exercise(
         _case([3], 6, 4, 3, "one sentence", seed=20),
     ],
     alternatives=(sentence_by_sentence,),
-    trained=True,
+    trained=("memory",),
 )
