@@ -95,6 +95,7 @@ def notebook(monkeypatch):
     return run
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("answer", WRONG, ids=str)
 def test_wrong_answer(answer, notebook):
     # A line that is claimed is looked for as its author sees it; nothing else is looked for.

@@ -45,4 +45,4 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(reference=masked_batch_norm, cases=_cases, alternatives=(with_a_mask,), trained=True)
+EXERCISE = Exercise(reference=masked_batch_norm, cases=_cases, alternatives=(with_a_mask,))
