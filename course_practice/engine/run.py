@@ -39,6 +39,7 @@ PATIENCE = 4.0  # code that sleeps or waits uses no processor: on the wall it ha
 IMPORT = 30.0  # an import is let finish, unless it takes so many seconds more than the limit
 MEMORY_LIMIT = 4 * 2**30  # bytes more than at the start of a call: the inputs of exercises are small
 PRINT_LIMIT = 2_000
+TAKES_LISTS = ("tensor", "as_tensor", "asarray")  # of PyTorch: Python ends where one gets a list that holds itself
 
 
 class OutOfTime(BaseException):
@@ -266,7 +267,7 @@ def put_back() -> Iterator[io.StringIO]:
         kept = [(put, read()) for read, put in _SETTINGS]
         guarded = [(owner, name, getattr(owner, name)) for owner, name, _ in _GUARDS]
         for owner, name, guard in _GUARDS:
-            setattr(owner, name, guard)
+            setattr(owner, name, guard(getattr(owner, name)))
         _here.inside = True
         try:
             yield printed
@@ -291,7 +292,30 @@ def _goes_on(*_args: Any, **_kwargs: Any) -> None:
     """In the place of a debugger."""
 
 
-_GUARDS = ((builtins, "input", _nobody_types), (sys, "breakpointhook", _goes_on), (pdb, "set_trace", _goes_on))
+def _of_finite_lists(original: Callable) -> Callable:
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        _refuse_endless([*args, *kwargs.values()], (), set())
+        return original(*args, **kwargs)
+
+    return call
+
+
+def _refuse_endless(value: list | tuple, inside: tuple[int, ...], seen: set[int]) -> None:
+    if id(value) in inside:
+        raise ValueError("expected numbers, got a list that holds itself: put a copy into it")
+    for part in value if id(value) not in seen else ():
+        if isinstance(part, list | tuple):
+            _refuse_endless(part, (*inside, id(value)), seen)
+    seen.add(id(value))
+
+
+_GUARDS: tuple[tuple[Any, str, Callable[[Callable], Callable]], ...] = (
+    (builtins, "input", lambda _: _nobody_types),
+    (sys, "breakpointhook", lambda _: _goes_on),
+    (pdb, "set_trace", lambda _: _goes_on),
+    *((torch, name, _of_finite_lists) for name in TAKES_LISTS),
+)
 _SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
     (torch.get_rng_state, torch.set_rng_state),
     (random.getstate, random.setstate),
