@@ -69,7 +69,7 @@ def test_jupyterlab_starts_for_root_too(user, option, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a group")
-def test_ctrl_c_while_jupyterlab_starts_is_told_in_a_sentence(tmp_path):
+def test_ctrl_c_while_jupyterlab_starts_is_told_in_a_sentence(tmp_path, interruptible):
     tmp_path.joinpath("jupyterlab.py").write_text(STARTING)
     code = "import sys; sys.argv[:] = ['-m']; from tools import lab; lab.lay = lambda *_, **__: None; lab.main()"
     run = subprocess.Popen(

@@ -267,7 +267,9 @@ def put_back() -> Iterator[io.StringIO]:
         kept = [(put, read()) for read, put in _SETTINGS]
         guarded = [(owner, name, getattr(owner, name)) for owner, name, _ in _GUARDS]
         for owner, name, guard in _GUARDS:
-            setattr(owner, name, guard(getattr(owner, name)))
+            setattr(owner, name, guard)
+        for name, guard in _FINITE.items():
+            setattr(torch, name, guard)
         _here.inside = True
         try:
             yield printed
@@ -275,6 +277,8 @@ def put_back() -> Iterator[io.StringIO]:
             _here.inside = False
             for owner, name, value in guarded:
                 setattr(owner, name, value)
+            for name, guard in _FINITE.items():
+                setattr(torch, name, guard.__wrapped__)
             for put, value in kept:
                 put(value)
 
@@ -310,12 +314,8 @@ def _refuse_endless(value: list | tuple, inside: tuple[int, ...], seen: set[int]
     seen.add(id(value))
 
 
-_GUARDS: tuple[tuple[Any, str, Callable[[Callable], Callable]], ...] = (
-    (builtins, "input", lambda _: _nobody_types),
-    (sys, "breakpointhook", lambda _: _goes_on),
-    (pdb, "set_trace", lambda _: _goes_on),
-    *((torch, name, _of_finite_lists) for name in TAKES_LISTS),
-)
+_GUARDS = ((builtins, "input", _nobody_types), (sys, "breakpointhook", _goes_on), (pdb, "set_trace", _goes_on))
+_FINITE = {name: _of_finite_lists(getattr(torch, name)) for name in TAKES_LISTS}
 _SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
     (torch.get_rng_state, torch.set_rng_state),
     (random.getstate, random.setstate),

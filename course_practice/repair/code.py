@@ -1,13 +1,11 @@
 """A learner's code as syntax trees that can be changed, compiled and run again, with all that they need around them."""
 
 import ast
-import contextlib
 import copy
 import functools
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -17,43 +15,12 @@ import torch
 
 import course_lib
 from course_practice.engine.rounds import COUNTER, counted
+from course_practice.engine.run import TAKES_LISTS
 from course_practice.engine.source import bare, first_line, source_of, tree_of
 from course_practice.repair.safety import from_outside, is_fixed, is_safe, names_in
 
 LINES = 60  # a longer text takes too long to search
 VARIANT = "<a variant of your code>"
-TAKES_LISTS = ("tensor", "as_tensor", "asarray")  # of PyTorch: they never come back from a list that holds itself
-
-
-@contextlib.contextmanager
-def finite_lists() -> Iterator[None]:
-    """Inside, PyTorch takes no list that holds itself: a variant may make one, and Python would end."""
-    before = {name: getattr(torch, name) for name in TAKES_LISTS}
-    for name, original in before.items():
-        setattr(torch, name, _of_finite_lists(original))
-    try:
-        yield
-    finally:
-        for name, original in before.items():
-            setattr(torch, name, original)
-
-
-def _of_finite_lists(original: Callable) -> Callable:
-    @functools.wraps(original)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        _refuse_endless([*args, *kwargs.values()], (), set())
-        return original(*args, **kwargs)
-
-    return call
-
-
-def _refuse_endless(value: list | tuple, inside: tuple[int, ...], seen: set[int]) -> None:
-    if id(value) in inside:
-        raise ValueError("expected numbers, got a list that holds itself: put a copy into it")
-    for part in value if id(value) not in seen else ():
-        if isinstance(part, list | tuple):
-            _refuse_endless(part, (*inside, id(value)), seen)
-    seen.add(id(value))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from course_practice.engine.model import Case, Mistake
 from course_practice.engine.run import clock_watched, learner_line, put_back
 from course_practice.engine.values import MOST_NUMBERS
 from course_practice.repair.beside import Known, Left, keeps_names, puts_in
-from course_practice.repair.code import VARIANT, finite_lists
+from course_practice.repair.code import VARIANT
 from course_practice.repair.donors import INSTEAD, Donors, Reference
 from course_practice.repair.edits import Context, Edit, Place, applied, places
 from course_practice.repair.location import Location
@@ -59,7 +59,7 @@ class Search:
 
     def repair(self) -> tuple[Edit, ...]:
         """The edits that make every case right, one or two of them; none where the budget knows of none."""
-        with warnings.catch_warnings(), put_back(), clock_watched(), finite_lists():
+        with warnings.catch_warnings(), put_back(), clock_watched():
             warnings.simplefilter("ignore")
             code = self.variants.compiled()
             as_is = RIGHT if code is None else self.variants.rate(code, self.first)
@@ -104,7 +104,7 @@ class Search:
     def half(self) -> tuple[Edit | None, int]:
         """After a search in vain: the simple edit after which most of the cases are right, and how many."""
         best: tuple[Edit | None, int] = (None, 0)
-        with warnings.catch_warnings(), put_back(), clock_watched(), finite_lists():
+        with warnings.catch_warnings(), put_back(), clock_watched():
             warnings.simplefilter("ignore")
             for seed in filter(_says_something, self._seeds()):
                 with applied(seed.edit):
