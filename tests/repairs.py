@@ -14,7 +14,6 @@ import collections
 import dataclasses
 import difflib
 import inspect
-import linecache
 import math
 import os
 import random
@@ -24,7 +23,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import torch
@@ -38,17 +36,9 @@ from course_practice.repair import Repair, nearest_repair
 from course_practice.repair.code import code_of
 from course_practice.repair.edits import applied
 from course_practice.repair.fresh import fresh_cases
+from tests.frozen import run_cell
 from tests.mutants import bare, changed_lines, mutants
 from tests.test_exercises_answers import ANSWERS, Answer
-
-
-def run_cell(module: ModuleType, source: str) -> Any:
-    """Run a source as a cell of a notebook; gives back what its last line defines."""
-    name = f"<cell {len(linecache.cache)}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    exec(compile(source, name, "exec"), vars(module))
-    last = ast.parse(source).body[-1]
-    return vars(module).get(last.name if hasattr(last, "name") else ast.unparse(last).split(" = ")[0])
 
 
 def results(letters: str, named: bool) -> Iterator[tuple[Answer, Result, float]]:
