@@ -64,13 +64,13 @@ bundle: $(READY)  ## pack the notebooks and the library into one file, for Colab
 	@$(RUN) -m tools.bundle
 
 pdf: $(READY)  ## print the whole book, with contents, links, and solutions (needs a Chromium)
-	@$(RUN) -m tools.paper pdf
+	@$(RUN) -m tools.editions pdf
 
 epub: $(READY)  ## the book for a reading device
-	@$(RUN) -m tools.paper epub
+	@$(RUN) -m tools.editions epub
 
 zip: $(READY)  ## the book's pages in one file, to read without a server or a network
-	@$(RUN) -m tools.paper zip
+	@$(RUN) -m tools.editions zip
 
 models: $(READY)  ## train the stored models anew and compare what they reach
 	@$(RUN) -m tools.models

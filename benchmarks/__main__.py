@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
 def run(options: argparse.Namespace) -> int:
     """Measure the chosen works, print each as soon as it is there, write the file of a full run."""
     from benchmarks import attention, bleu, bpe, report, search, training_step
-    from benchmarks.engine import Settings, measure
+    from benchmarks.timing import Settings, measure
 
     modules = {"training": training_step, "search": search, "bpe": bpe, "bleu": bleu, "attention": attention}
     rounds = min(options.rounds, 2) if options.quick else options.rounds

@@ -1,6 +1,6 @@
 """Causal self-attention with its projections, forward and backward: time, and memory beyond what was held before.
 
-Memory is read in a process of its own for each contender (`alone.extra_memory`), on Linux, which tells it.
+Memory is read in a process of its own for each contender (`fresh_process.extra_memory`), on Linux, which tells it.
 """
 
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.alone import alone, extra_memory, give_back_freed_memory, tells_memory
-from benchmarks.engine import Settings, Work, agree, seconds, seeded
+from benchmarks.fresh_process import extra_memory, give_back_freed_memory, run_alone, tells_memory
+from benchmarks.timing import Settings, Work, agree, seconds, seeded
 from course_lib.fast.attention import FusedMultiHeadAttention
 from course_lib.masks import causal_mask
 from course_lib.multi_head import MultiHeadAttention
@@ -107,7 +107,7 @@ def time_of(title: str, about: str, sizes: tuple[int, int, int, int], settings: 
 def memory_of(title: str, about: str, sizes: tuple[int, int, int, int], settings: Settings) -> Work:
     """Each form in processes of its own."""
     names = (COURSE, KERNEL) if settings.quick else NAMES
-    calls = {name: lambda name=name: alone(peak_memory, settings.threads, name=name, sizes=sizes) for name in names}
+    calls = {name: lambda name=name: run_alone(peak_memory, settings.threads, name=name, sizes=sizes) for name in names}
     about += "resident memory at its highest, less what was held before the forward pass."
     aims = {(COURSE, KERNEL): 0.95}
     rounds = 1 if settings.quick else 3

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from benchmarks.engine import Settings, Work, agree, gather, seconds
 from benchmarks.text import Language
+from benchmarks.timing import Settings, Work, agree, gather, seconds
 from course_lib.bleu import corpus_bleu
 
 COURSE, SACREBLEU = "course", "sacrebleu"

@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.alone import alone
-from benchmarks.engine import Call, Disagreement, LeftOut, Settings, Work, agree, gather
+from benchmarks.fresh_process import run_alone
 from benchmarks.peers import subwords
 from benchmarks.text import Language
+from benchmarks.timing import Call, Disagreement, LeftOut, Settings, Work, agree, gather
 
 COURSE, CHARACTERS, TOKENIZERS = "course, ByteBPE", "course, BPE", "tokenizers"
 NO_OFFSETS, SENTENCEPIECE, SUBWORD_NMT = "tokenizers, without offsets", "sentencepiece", "subword-nmt"
@@ -91,7 +91,7 @@ def training(path: Path, n_merges: int, about: str, settings: Settings) -> Work:
 
     makers = {name: partial(installed, name) for name in (COURSE, CHARACTERS, TOKENIZERS, SENTENCEPIECE)}
     contenders, left_out = gather(makers | {SUBWORD_NMT: subword_nmt})
-    run = partial(alone, subwords.train, settings.threads, path=str(path), n_merges=n_merges)
+    run = partial(run_alone, subwords.train, settings.threads, path=str(path), n_merges=n_merges)
     first = {name: run(contender=contender, folder=str(path.parent)) for name, contender in contenders.items()}
     check("merges", first)
     for name, found in first.items():
@@ -104,7 +104,7 @@ def encoding(title: str, path: Path, about: str, aim: float) -> Work:
     """Encoding with what training left beside the text; `tokenizers` loads the file of `ByteBPE`."""
     names = (COURSE, CHARACTERS, TOKENIZERS, NO_OFFSETS, SENTENCEPIECE)
     contenders, left_out = gather({name: partial(installed, name) for name in names})
-    run = partial(alone, subwords.encode, 1, path=str(path), folder=str(path.parent))
+    run = partial(run_alone, subwords.encode, 1, path=str(path), folder=str(path.parent))
     check("ids", {name: run(contender=contender) for name, contender in contenders.items()})
     return compared(title, about, path, calls(run, contenders), left_out, aim)
 

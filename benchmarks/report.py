@@ -5,8 +5,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from benchmarks.engine import Settings
 from benchmarks.machine import machine_class, today, versions
+from benchmarks.timing import Settings
 
 TITLE = "Speed, compared with other libraries"
 ABOUT = (

@@ -10,12 +10,12 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from benchmarks.apart import Apart
-from benchmarks.engine import Settings, Work, agree, gather
+from benchmarks.contender_process import Apart
 from benchmarks.peers.ct2 import CTranslate2
 from benchmarks.peers.marian import Marian
 from benchmarks.peers.nn_transformer import NNTransformer
 from benchmarks.peers.xtransformers import XTransformers
+from benchmarks.timing import Settings, Work, agree, gather
 from benchmarks.translators import MIDDLE, TINY, Sizes, endless, sentences
 from course_lib.beam_search import beam_search, greedy_search
 from course_lib.fast.cached import CachedTransformer

@@ -12,12 +12,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.apart import Apart
-from benchmarks.engine import FASTEST, LeftOut, Settings, Work, agree, gather
+from benchmarks.contender_process import Apart
 from benchmarks.machine import has_bfloat16
 from benchmarks.peers.marian import Marian
 from benchmarks.peers.nn_transformer import NNTransformer
 from benchmarks.peers.xtransformers import XTransformers
+from benchmarks.timing import FASTEST, LeftOut, Settings, Work, agree, gather
 from benchmarks.translators import MIDDLE, TINY, Sizes, sentences
 from course_lib.batching import Batch
 from course_lib.fast import fast_loss

@@ -11,10 +11,10 @@ from course_lib.files import written_whole
 from course_lib.training.interrupts import Interrupts
 from course_lib.translation.commands.options import Parser, check_writable, number, path, run_command, whole
 from course_lib.translation.report import CONTROLS
+from course_practice.class_report import Limits, judged, students
+from course_practice.class_report.page import page, table
+from course_practice.class_report.process import LIMITS_MEMORY, STOPPED
 from course_practice.exercises import registry
-from course_practice.report import Limits, judged, students
-from course_practice.report.page import page, table
-from course_practice.report.process import LIMITS_MEMORY, STOPPED
 
 PROG = "python -m course_practice"
 DESCRIPTION = """\

@@ -19,7 +19,7 @@ from course_lib.reproducible import make_reproducible
 from course_lib.tokens import EOS
 from course_lib.training import plain_loss
 from course_lib.training.trainer import Trainer
-from course_practice.own.wrong_parts import WRONG_PARTS, put_in
+from course_practice.assembly.wrong_parts import WRONG_PARTS, put_in
 from experiments import store
 from experiments.translator import RECIPE, new_transformer, ready, settings
 

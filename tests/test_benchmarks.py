@@ -17,12 +17,12 @@ from packaging.utils import canonicalize_name
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import __main__ as command
-from benchmarks import alone, attention, bleu, bpe, report, search, training_step
-from benchmarks.apart import Apart
-from benchmarks.engine import FASTEST, Disagreement, Settings, Work, gather, measure
+from benchmarks import attention, bleu, bpe, fresh_process, report, search, training_step
+from benchmarks.contender_process import Apart
 from benchmarks.machine import PACKAGES
 from benchmarks.peers import marian, subwords
 from benchmarks.text import Language
+from benchmarks.timing import FASTEST, Disagreement, Settings, Work, gather, measure
 from benchmarks.translators import TINY, sentences
 from course_lib.batching import make_batch
 from course_lib.transformer import Transformer
@@ -123,9 +123,9 @@ def test_useful_operations_are_those_of_the_matrix_products():
     assert training_step.useful_flops(TINY, batch) == 3 * (counter.get_total_flops() - unseen)
 
 
-@pytest.mark.skipif(not alone.tells_memory(), reason="this system does not tell")
+@pytest.mark.skipif(not fresh_process.tells_memory(), reason="this system does not tell")
 def test_memory_is_what_the_work_added():
-    megabytes = alone.extra_memory(lambda: b"x" * (64 << 20))
+    megabytes = fresh_process.extra_memory(lambda: b"x" * (64 << 20))
     assert 60 < megabytes < 80
 
 
@@ -133,7 +133,7 @@ def test_memory_is_what_the_work_added():
 def test_memory_of_attention_is_that_of_its_tensors():
     """The same again and again; what glibc keeps, left alone, adds a quarter and more."""
     found = []
-    for _ in range(2):  # as `alone`, but each process is forked from one that has PyTorch
+    for _ in range(2):  # as `run_alone`, but each process is forked from one that has PyTorch
         with ProcessPoolExecutor(1, mp_context=forked.context()) as process:
             found.append(process.submit(attention.peak_memory, attention.COURSE, [4, 256, 512, 8], 1).result())
     assert max(found) < 1.05 * min(found)
@@ -154,7 +154,7 @@ def test_a_contender_apart_has_its_own_process():
 
 def test_what_is_missing_there_is_missing_here(monkeypatch):
     """The process is forked from one that has PyTorch; the test above makes one anew."""
-    monkeypatch.setattr("benchmarks.apart.get_context", lambda name: forked.context())
+    monkeypatch.setattr("benchmarks.contender_process.get_context", lambda name: forked.context())
     missing = "raise ModuleNotFoundError('No module', name='nltk')"
     made, left_out = gather({"nltk": lambda: Apart(Settings(threads=1), exec, missing)})
     assert made == {}
@@ -215,19 +215,19 @@ def test_wrong_attention_is_refused(monkeypatch):
         next(attention.works(QUICK))
 
 
-def fake_alone(function, threads, contender, n_merges=100, **arguments):
+def fake_run_alone(function, threads, contender, n_merges=100, **arguments):
     """What a process would answer, without one."""
     return {"seconds": 1.0, "number": n_merges, "digest": "other" if contender == "Tokenizers" else "same"}
 
 
 def test_wrong_merges_are_refused(monkeypatch):
-    monkeypatch.setattr(bpe, "alone", fake_alone)
+    monkeypatch.setattr(bpe, "run_alone", fake_run_alone)
     with pytest.raises(Disagreement, match="expected merges, as a digest, same of 'tokenizers', got other"):
         next(bpe.works(QUICK))
 
 
 def test_a_text_too_short_is_refused(monkeypatch):
-    monkeypatch.setattr(bpe, "alone", lambda *given, **named: {"seconds": 1.0, "number": 99, "digest": "same"})
+    monkeypatch.setattr(bpe, "run_alone", lambda *given, **named: {"seconds": 1.0, "number": 99, "digest": "same"})
     with pytest.raises(Disagreement, match="expected 100 merges of 'course, ByteBPE', got 99: take a longer text"):
         next(bpe.works(QUICK))
 
@@ -246,7 +246,7 @@ def test_a_text_too_short_is_refused(monkeypatch):
 )
 def test_missing_contender_is_left_out(work, module, name, rest, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr(bpe, "alone", lambda *given, **named: {"seconds": 1.0, "number": 100, "digest": "same"})
+    monkeypatch.setattr(bpe, "run_alone", lambda *given, **named: {"seconds": 1.0, "number": 100, "digest": "same"})
     found = next(work.works(QUICK))
     assert name not in found.calls
     assert rest in found.calls
@@ -260,7 +260,7 @@ def test_other_missing_modules_are_errors():
 
 
 def test_slow_contender_waits_for_its_flag(monkeypatch):
-    monkeypatch.setattr(bpe, "alone", lambda *given, **named: {"seconds": 1.0, "number": 8000, "digest": "same"})
+    monkeypatch.setattr(bpe, "run_alone", lambda *given, **named: {"seconds": 1.0, "number": 8000, "digest": "same"})
     monkeypatch.setattr(bpe, "read_text", lambda *given: "a text")
     work = next(bpe.works(Settings()))
     assert work.left_out[bpe.SUBWORD_NMT] == "subword-nmt is left out: it takes minutes (--slow measures it, too)"

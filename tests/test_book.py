@@ -857,7 +857,7 @@ def test_the_drawer_closes_after_a_choice(window):
     assert page.locator("dialog[open] a[href^='#']:visible").count() > 2, "it opens again"
 
 
-def test_paper_shows_what_a_page_folds_but_no_solutions(book, visit):
+def test_editions_shows_what_a_page_folds_but_no_solutions(book, visit):
     page = visit().open(book / f"{CHAPTERS[0]}.html")
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")

@@ -13,10 +13,10 @@ from types import SimpleNamespace
 import forked
 import pytest
 
-from course_practice import report
+from course_practice import class_report
 from course_practice.__main__ import main
-from course_practice.report import Limits, Row, Student, judged, process, worker
-from course_practice.report.page import page, table
+from course_practice.class_report import Limits, Row, Student, judged, process, worker
+from course_practice.class_report.page import page, table
 
 FIRST = "import os, socket, subprocess, sys, time\nimport torch\nfrom course_practice import check"
 RIGHT = "def my_mask(n):\n    return torch.ones(n, n).tril().bool()\n\ncheck('masks.causal', my_mask)"
@@ -154,12 +154,14 @@ def test_what_is_no_notebook_has_a_row_and_no_name_is_a_formula(found):
 def test_only_what_is_too_large_is_told_of_the_size(content, got, tmp_path, monkeypatch):
     file = tmp_path / "a.ipynb"
     file.write_bytes(content)
-    with pytest.raises(report.NoNotebook, match=f"^expected a notebook, got {got}: ask for it again$"):
-        report._cells(file)
+    with pytest.raises(class_report.NoNotebook, match=f"^expected a notebook, got {got}: ask for it again$"):
+        class_report._cells(file)
     file.write_bytes(b" " * 3 * 2**20)
-    monkeypatch.setattr(report, "LARGEST", 2**20)
-    with pytest.raises(report.NoNotebook, match=r"^expected a notebook of at most 1 MB, got 3 MB: .* its outputs$"):
-        report._cells(file)
+    monkeypatch.setattr(class_report, "LARGEST", 2**20)
+    with pytest.raises(
+        class_report.NoNotebook, match=r"^expected a notebook of at most 1 MB, got 3 MB: .* its outputs$"
+    ):
+        class_report._cells(file)
 
 
 def test_a_notebook_may_print_raise_and_leave_children_and_memory_ends_where_it_is_limited(tmp_path, server):
@@ -205,11 +207,13 @@ def test_an_answer_that_hangs_or_crashes_leaves_the_others_their_verdicts(tmp_pa
     crashes = "import ctypes\n\ndef f(n):\n    return ctypes.string_at(0)"
     right = RIGHT.partition("\n\n")[0].replace("def", "import torch\ndef")
     answers = [("masks.causal", text) for text in (hangs, right, "1 / 0", crashes)]
-    found = [verdict.get("passed", verdict.get("error")) for verdict in report._verdicts(answers, tmp_path, Limits())]
+    found = [
+        verdict.get("passed", verdict.get("error")) for verdict in class_report._verdicts(answers, tmp_path, Limits())
+    ]
     stops = "by itself, its code stops (ZeroDivisionError)"
     assert found[:3] == ["stopped after 120 seconds", True, stops]
     assert found[3].startswith("ended with SIG")
-    assert report._verdicts([("masks.causal", right)], tmp_path, Limits(0)) == [
+    assert class_report._verdicts([("masks.causal", right)], tmp_path, Limits(0)) == [
         {"error": "no time was left to judge it"}
     ]
 
@@ -265,7 +269,7 @@ def test_what_a_factory_made_has_no_source_that_stands_alone(way):
 
 @pytest.mark.parametrize(("said", "tries"), [("4", 4), ('"four"', 5), ("null", 5), ("7", 5), ("-1", 5)])
 def test_tries_come_from_home_and_an_odd_progress_file_stops_no_other(said, tries, tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "run", lambda *given: ([{"checks": [["masks.causal"]]}], ""))
+    monkeypatch.setattr(class_report, "run", lambda *given: ([{"checks": [["masks.causal"]]}], ""))
     notebook(tmp_path / "a" / "one.ipynb", RIGHT)
     entry = f'"attempts": 5, "passed": true, "diagnoses": {{}}, "passed_at_attempt": {said}'
     (tmp_path / "a" / "progress.json").write_text(f'{{"masks.causal": {{{entry}}}, "masks.padding": 3}}')
@@ -280,15 +284,15 @@ def test_students_have_the_names_of_their_files_or_folders_and_no_two_the_same(t
         (tmp_path / name).mkdir()
     for name in ("anna.schmidt.ipynb", "Upper.IPYNB", "twice.ipynb", "notes.txt"):
         (tmp_path / name).touch()
-    names = [name for name, _ in report.students(tmp_path)]
+    names = [name for name, _ in class_report.students(tmp_path)]
     assert names == ["J. Smith", "Upper", "anna.schmidt", "twice", "twice.ipynb", "x.y", "x.y.z"]
-    monkeypatch.setattr(report, "run", lambda task, cells, folder, *given: ([{"checks": [["masks.causal"]]}], ""))
+    monkeypatch.setattr(class_report, "run", lambda task, cells, folder, *given: ([{"checks": [["masks.causal"]]}], ""))
     notebook(tmp_path / "x.y" / "week 1" / "a.IPYNB", RIGHT)
     notebook(tmp_path / "x.y" / ".ipynb_checkpoints" / "a.ipynb", RIGHT)
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "x.y" / "pipe")
         (tmp_path / "x.y" / "b.ipynb").symlink_to("nowhere")
-    student = report.judged("x.y", tmp_path / "x.y", Limits())
+    student = class_report.judged("x.y", tmp_path / "x.y", Limits())
     assert list(student.rows) == ["masks.causal"]
     assert student.trouble == ["not all of it can be read (Error)"] * hasattr(os, "mkfifo")
 

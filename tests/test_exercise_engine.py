@@ -28,7 +28,7 @@ from course_practice.engine.progress import rebuild
 from course_practice.engine.run import Limit, clock_watched, run_safely
 from course_practice.engine.source import runnable_source, same_code, standalone_source, unfinished_line
 from course_practice.exercises import check, kept_solution, progress_file, registry, show_solution
-from course_practice.repair import Budget, nearest_repair
+from course_practice.suggest import Budget, nearest_repair
 
 check_exercise = functools.partial(engine.check_exercise, search=nearest_repair)
 

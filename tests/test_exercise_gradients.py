@@ -13,7 +13,7 @@ from course_lib.encoder import EncoderLayer
 from course_practice.engine import check_exercise
 from course_practice.engine.compare import difference
 from course_practice.exercises import registry
-from course_practice.repair import Budget
+from course_practice.suggest import Budget
 
 # Cut paths: what is lost, and how.
 

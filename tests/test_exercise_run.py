@@ -25,7 +25,7 @@ from course_practice import engine
 from course_practice.engine import progress, run
 from course_practice.engine.run import Limit, OutOfTime, in_time, run_safely
 from course_practice.exercises import check, registry
-from course_practice.repair import nearest_repair
+from course_practice.suggest import nearest_repair
 
 check_exercise = functools.partial(engine.check_exercise, search=nearest_repair)
 UNIX = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no alarms on Windows")
@@ -86,11 +86,11 @@ WRONG_ANSWERS_OF_MASKS = """
     assert "sympy" not in sys.modules
     from types import ModuleType
     import torch
-    from tests.repairs import run_cell
+    from tests.measure_suggestions import run_cell
     from tests.test_exercises_answers import ANSWERS
     from course_practice.engine import check_exercise
     from course_practice.exercises import check, registry
-    from course_practice.repair import Budget
+    from course_practice.suggest import Budget
     torch.set_num_threads(1)
     notebook = sys.modules["notebook"] = ModuleType("notebook")
     from torch.nn import functional as F

@@ -14,7 +14,7 @@ from torch import nn
 from course_practice.engine import Convention, check_exercise
 from course_practice.engine.compare import as_tensor
 from course_practice.exercises import registry, show_solution
-from course_practice.repair import Budget
+from course_practice.suggest import Budget
 
 EXERCISES = list(registry().values())
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.id)

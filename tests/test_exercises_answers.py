@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from course_practice.engine import check_exercise
 from course_practice.exercises import registry
-from course_practice.repair import Budget, nearest_repair
+from course_practice.suggest import Budget, nearest_repair
 
 FOLDER = Path(__file__).parent / "answers"
 MARKDOWN = MarkdownIt("commonmark").disable(["inline", "text_join"])  # its blocks alone are read

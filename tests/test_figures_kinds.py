@@ -28,7 +28,7 @@ from course_lib.figures import (
 )
 from course_lib.figures.lines import _apart
 from course_lib.figures.plots import LINE, WIDTH
-from tools.strict import compared
+from tools.nbval_plugin import compared
 
 X = [0, 1, 2, 3]
 Q, K = box("Q", "q_len=3 d_k=2", "query"), box("Kᵀ", "d_k=2 k_len=4", "key")

@@ -12,7 +12,19 @@ from fixtures import doubling
 from tools import template
 from tools.environment import CHAPTERS
 from tools.form import text_of
-from tools.gates import chapter, definitions, drawings, exercises, folds, links, numbers, outputs, road, steady, width
+from tools.gates import (
+    chapter,
+    collapsed,
+    definitions,
+    drawings,
+    exercises,
+    links,
+    main_path,
+    numbers,
+    outputs,
+    reproducible,
+    width,
+)
 
 URL = "https://github.com/someone/transformer-course"
 COSTS = {"97_doubling": {"seconds": 3.0, "memory_mb": 280, "cores": 2}}
@@ -52,9 +64,9 @@ GATES = {
     "chapter.sections": chapter.sections,
     "chapter.title": chapter.title,
     "chapter.length": chapter.length,
-    "road.asides": road.asides,
-    "road.budget": road.budget,
-    "road.in_practice": road.in_practice,
+    "main_path.asides": main_path.asides,
+    "main_path.budget": main_path.budget,
+    "main_path.in_practice": main_path.in_practice,
     "numbers.numbers": numbers.numbers,
     "numbers.words": numbers.words,
     "numbers.sums": numbers.sums,
@@ -69,14 +81,14 @@ GATES = {
     "drawings.controls": drawings.controls,
     "drawings.letters": drawings.letters,
     "drawings.one_color": drawings.one_color,
-    "steady.fonts": steady.fonts,
-    "steady.sizes": steady.sizes,
-    "steady.clocks": steady.clocks,
+    "reproducible.fonts": reproducible.fonts,
+    "reproducible.sizes": reproducible.sizes,
+    "reproducible.clocks": reproducible.clocks,
     "exercises.ids_match": lambda path: exercises.ids_match([path], REGISTRY),
     "exercises.form": lambda path: exercises.form(path, REGISTRY),
-    "folds.predictions": folds.predictions,
-    "folds.folded_inputs": folds.folded_inputs,
-    "folds.folds_hold_markdown": folds.folds_hold_markdown,
+    "collapsed.predictions": collapsed.predictions,
+    "collapsed.folded_inputs": collapsed.folded_inputs,
+    "collapsed.folds_hold_markdown": collapsed.folds_hold_markdown,
     "width.columns": partial(width.columns, library=FIXTURES),
     "definitions.same_as_library": partial(definitions.same_as_library, library=FIXTURES),
     "links.dead_links": links.dead_links,
@@ -203,7 +215,7 @@ BROKEN = {
     "chapter.length": [
         (swap("Some text.", "word " * 1200), "words before the first exercise, at most 1,200"),
     ],
-    "road.asides": [
+    "main_path.asides": [
         (swap("always more?", "always more"), "cell 'aside': expected a question after '### Aside: '"),
         (cut("No: twice", "%% code aside-less"), "expected the answer in the same cell"),
         (swap("No: twice", "No, " * 50 + "twice"), "the answer has 54 words, at most 52"),
@@ -216,7 +228,7 @@ BROKEN = {
         (swap("print(less)", 'check("doubling.double", double)'), "cell 'aside-less': practice in an aside"),
         (swap("3**2 ==", "less + 3**2 =="), "cell 'pitfall-1': needs 'less' of the aside in cell 'aside-less'"),
     ],
-    "road.budget": [
+    "main_path.budget": [
         (swap("Some text.", "word " * 2600), "words on the main path, at most 2,600"),
         (
             swap("def double(x: int", "x = 1\n" * 200 + "def double(x: int"),
@@ -228,7 +240,7 @@ BROKEN = {
             "minutes of reading on the main path, at most 45",
         ),
     ],
-    "road.in_practice": [
+    "main_path.in_practice": [
         (
             swap("%% markdown pitfalls\n", "%% markdown a\n## In practice\n\nSo.\n\n%% markdown pitfalls\n"),
             "no cell that runs",
@@ -337,7 +349,7 @@ BROKEN = {
         (output(text="x" * 330_001), "cell 'pitfall-1': an output of 330,001 bytes"),
         (on("idea", source="x" * 2_000_000), "at most 2,000,000"),
     ],
-    "steady.fonts": [
+    "reproducible.fonts": [
         (
             output(html="<svg role='img' aria-label='x'><text>나는 뷁</text></svg>"),
             "'pitfall-1': the figure holds '뷁'",
@@ -352,13 +364,13 @@ BROKEN = {
         (draws("from matplotlib import font_manager"), "chooses a font (font_manager)"),
         (draws('mpl.rcParams["font.sans-serif"] = ["Malgun Gothic"]'), "chooses a font ('font.sans-serif')"),
     ],
-    "steady.sizes": [
+    "reproducible.sizes": [
         (output(html="<img alt='Dots' src='data:image/png;base64,x' width='361'>"), 'with its size (width="361")'),
         (output(html="<img alt='Dots' height=\"361\" src='a.png'>"), "cell 'pitfall-1': a picture is compared with"),
         (output(html="<p><canvas aria-label='x' width='9'></canvas></p>"), 'with its size (width="9")'),
         (output(html="<div style='margin: 0; width: 361.5px'>Dots</div>"), "with its size (width: 361.5px)"),
     ],
-    "steady.clocks": [
+    "reproducible.clocks": [
         (measures("print(took)"), "cell 'pitfall-1': tells what a clock measured (took)"),
         (measures("print(time.perf_counter() - 3)"), "tells what a clock measured (perf_counter)"),
         (measures('print(f"{time.time() - 3:.1f}")'), "tells what a clock measured (time.time)"),
@@ -408,7 +420,7 @@ BROKEN = {
             "without check('doubling.again', …) before",
         ),
     ],
-    "folds.predictions": [
+    "collapsed.predictions": [
         (
             swap("answer hide-output", "answer"),
             "expected code with the tag 'hide-output' after the prediction, got none",
@@ -418,13 +430,13 @@ BROKEN = {
         (swap("seven?", "seven?\n\nMore."), "is not its last paragraph"),
         (swap("%% code pitfall-2", "%% code pitfall-2 hide-output"), "'hide-output' without '**Predict, then run.**'"),
     ],
-    "folds.folded_inputs": [
+    "collapsed.folded_inputs": [
         (swap("%% code figure hide-input", "%% code figure"), "cell 'figure': explore(…) without the tag 'hide-input'"),
         (swap("warm-up-questions hide-input", "warm-up-questions"), "warm_up(…) without the tag"),
         (swap("solution-double hide-input", "solution-double"), "show_solution(…) without the tag"),
         (swap("%% code pitfall-2", "%% code pitfall-2 hide-cell"), "the tag 'hide-cell' is not used"),
     ],
-    "folds.folds_hold_markdown": [
+    "collapsed.folds_hold_markdown": [
         (
             swap("</summary>\n\nIt is", "</summary>\nIt is"),
             "'<details><summary>What you saw</summary>': expected",
@@ -550,7 +562,7 @@ def test_a_gate_that_closes_says_all_its_complaints(tmp_path):
     ],
 )
 def test_what_a_clock_measured_may_be_drawn(last, plain, tmp_path):
-    assert steady.clocks(written(tmp_path, measures(last, plain))) == []
+    assert reproducible.clocks(written(tmp_path, measures(last, plain))) == []
 
 
 def test_chapters_are_refused_as_they_were_compared_once(tmp_path):
@@ -559,9 +571,9 @@ def test_chapters_are_refused_as_they_were_compared_once(tmp_path):
     settings.write_text("regex: base64,[A-Za-z0-9+/=]*\nreplace: base64,\n", encoding="utf-8")
     for stem, cell in {"17_translation": "slider-figure", "18_attention_view": "two-maps"}.items():
         path = CHAPTERS / f"{stem}.ipynb"
-        assert any(repr(cell) in complaint for complaint in steady.fonts(path, shipped=tmp_path))
-        assert any(repr(cell) in complaint for complaint in steady.sizes(path, settings))
-    cost = steady.sizes(CHAPTERS / "19_cost.ipynb", settings)
+        assert any(repr(cell) in complaint for complaint in reproducible.fonts(path, shipped=tmp_path))
+        assert any(repr(cell) in complaint for complaint in reproducible.sizes(path, settings))
+    cost = reproducible.sizes(CHAPTERS / "19_cost.ipynb", settings)
     assert any("'crossover-live-code': a picture is compared with its size" in complaint for complaint in cost)
 
 
@@ -574,7 +586,19 @@ def test_cell_id_that_stands_twice_is_refused(tmp_path):
 
 def test_no_gate_lacks_a_broken_example():
     assert set(GATES) == set(BROKEN)
-    for module in (chapter, road, numbers, folds, width, outputs, drawings, steady, exercises, definitions, links):
+    for module in (
+        chapter,
+        main_path,
+        numbers,
+        collapsed,
+        width,
+        outputs,
+        drawings,
+        reproducible,
+        exercises,
+        definitions,
+        links,
+    ):
         for name, value in vars(module).items():
             notes = getattr(value, "__annotations__", {})
             if notes.get("return") == list[str] and {"path", "paths"} & set(notes) and not name.startswith("_"):

@@ -59,7 +59,7 @@ def test_library_out_of_order_is_refused(gate, change, words, tmp_path):
 PRACTICE = {
     "engine/checking.py": "from course_practice.engine.run import Limit\n",
     "engine/run.py": "from course_practice.markup import inline_html\n",
-    "repair/__init__.py": "from course_practice.engine import checking\n",
+    "suggest/__init__.py": "from course_practice.engine import checking\n",
     "markup.py": "",
 }
 
@@ -67,8 +67,8 @@ PRACTICE = {
 def test_the_lowest_packages_of_practice_import_nothing_from_above(tmp_path):
     root = tree(tmp_path / "course_practice", PRACTICE)
     assert library.handed_in(root) + library.circles_of_files(root) == []
-    tree(root, {"engine/run.py": "def f():\n    from course_practice.repair import nearest_repair\n"})
-    assert library.handed_in(root) == ["course_practice/engine/run.py imports repair: hand it in"]
+    tree(root, {"engine/run.py": "def f():\n    from course_practice.suggest import nearest_repair\n"})
+    assert library.handed_in(root) == ["course_practice/engine/run.py imports suggest: hand it in"]
     tree(root, {"engine/run.py": "from course_practice.engine import checking\n"})
     (found,) = library.circles_of_files(root)
     assert "in a circle: engine.checking → engine.run → engine.checking" in found

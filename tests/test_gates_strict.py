@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from cells import from_text
 
-from tools import strict
+from tools import nbval_plugin
 from tools.environment import ROOT, environment
 from tools.form import text_of
 from tools.notebooks import run
@@ -68,7 +68,7 @@ def failures(tmp_path_factory):
             assert old in text
             text = text.replace(old, new)
         (folder / f"{name}.ipynb").write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", *strict.ARGUMENTS, f"--junitxml={folder}/report.xml"]
+    command = [sys.executable, "-m", "pytest", "-q", *nbval_plugin.ARGUMENTS, f"--junitxml={folder}/report.xml"]
     command += [str(folder / f"{name}.ipynb") for name in CASES]
     subprocess.run(command, cwd=ROOT, env=environment(folder), stdout=subprocess.DEVNULL)
     found = {name: [] for name in CASES}

@@ -9,7 +9,19 @@ from course_practice.exercises import registry
 from tools.address import address
 from tools.cost import measured
 from tools.environment import LIBRARY, ROOT, chapters
-from tools.gates import chapter, definitions, drawings, exercises, folds, links, numbers, outputs, road, steady, width
+from tools.gates import (
+    chapter,
+    collapsed,
+    definitions,
+    drawings,
+    exercises,
+    links,
+    main_path,
+    numbers,
+    outputs,
+    reproducible,
+    width,
+)
 
 each_chapter = pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 
@@ -32,15 +44,15 @@ def test_table_of_contents_names_every_chapter_in_its_order():
         chapter.length,
         chapter.lists,
         chapter.markdown_everyone_renders,
-        road.asides,
-        road.budget,
-        road.in_practice,
+        main_path.asides,
+        main_path.budget,
+        main_path.in_practice,
         numbers.numbers,
         numbers.words,
         numbers.sums,
-        folds.predictions,
-        folds.folded_inputs,
-        folds.folds_hold_markdown,
+        collapsed.predictions,
+        collapsed.folded_inputs,
+        collapsed.folds_hold_markdown,
         width.columns,
         outputs.erroring_cells,
         outputs.machine_traces,
@@ -50,9 +62,9 @@ def test_table_of_contents_names_every_chapter_in_its_order():
         drawings.controls,
         drawings.letters,
         drawings.one_color,
-        steady.fonts,
-        steady.sizes,
-        steady.clocks,
+        reproducible.fonts,
+        reproducible.sizes,
+        reproducible.clocks,
         links.dead_links,
     ],
     ids=lambda gate: gate.__name__,

@@ -548,7 +548,7 @@ BUILD_STOPPED = "The build was stopped: an earlier book stands as it was.\n"
     [
         (signal.SIGINT, ["tools.book"], BUILD_STOPPED, 130),
         (signal.SIGTERM, ["tools.book"], BUILD_STOPPED, 143),
-        (signal.SIGINT, ["tools.paper", "zip"], f"\n{tools.STOPPED}\n", 130),
+        (signal.SIGINT, ["tools.editions", "zip"], f"\n{tools.STOPPED}\n", 130),
         (signal.SIGKILL, ["tools.book"], "", -signal.SIGKILL),
     ],
 )

@@ -19,5 +19,5 @@ def _say(kind: type[BaseException], error: BaseException, traceback: TracebackTy
     raise SystemExit(130)
 
 
-if sys.argv[:1] == ["-m"]:  # `python -m tools.paper`, whose imports are still to come
+if sys.argv[:1] == ["-m"]:  # `python -m tools.editions`, whose imports are still to come
     sys.excepthook = _say

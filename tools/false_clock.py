@@ -1,4 +1,4 @@
-"""The kernels of the strict run start with this file (tools/strict.py): their clocks go wrong.
+"""The kernels of the strict run start with this file (tools/nbval_plugin.py): their clocks go wrong.
 
 Between one reading and the next a clock runs at any speed from a third of the right one to three times it. So an
 output that depends on what a clock measured differs from the stored one in every strict run, not only on a day when

@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 from nbformat import NotebookNode
 
-from tools import strict
+from tools import nbval_plugin
 from tools.environment import CHAPTERS, RESULTS, ROOT, chapters, environment, notebook
 from tools.gates.reading import read
 from tools.notebooks import write_atomically
@@ -53,7 +53,7 @@ def shake(paths: Iterable[Path | str], runs: Iterable[str] = RUNS) -> Iterator[t
         for run in runs:
             print(f"shaken {run}:", flush=True)
             report.unlink(missing_ok=True)
-            command = [sys.executable, "-m", "pytest", *options, *strict.ARGUMENTS, "-p", "tools.shake", *paths]
+            command = [sys.executable, "-m", "pytest", *options, *nbval_plugin.ARGUMENTS, "-p", "tools.shake", *paths]
             code = subprocess.run(command, cwd=ROOT, env=environment(folder) | RUNS[run]).returncode
             lines = [*ElementTree.parse(report).iter("property")] if report.exists() else []
             if code != bool(lines):
@@ -65,7 +65,7 @@ def shake(paths: Iterable[Path | str], runs: Iterable[str] = RUNS) -> Iterator[t
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure() -> None:
-    """After tools.strict, whose clocks the nudge leaves alone."""
+    """After tools.nbval_plugin, whose clocks the nudge leaves alone."""
     os.environ["PYTHONSTARTUP"] = str(START_UP)
 
 

@@ -16,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from tools import strict
+from tools import nbval_plugin
 from tools.cost import measured
 from tools.environment import ROOT, chapters, environment, notebook
 
@@ -126,7 +126,7 @@ class Stages:
         return self.pytest(*self.files["exercises"], "-k", names) if subjects else Outcome(0, 0)
 
     def strict(self) -> Outcome:
-        stored = self.pytest(*strict.ARGUMENTS, *self.notebooks)
+        stored = self.pytest(*nbval_plugin.ARGUMENTS, *self.notebooks)
         shaken = self.commands(["tools.shake", "--changed", *self.notebooks])
         return Outcome(stored.passed + shaken.passed, stored.failed + shaken.failed, stored.skipped)
 

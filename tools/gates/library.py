@@ -21,7 +21,7 @@ FLOORS = {name: floor for floor, names in enumerate(BUILDING) for name in names}
 # These know arrays and strings only: they import nothing else of course_lib.
 ALONE = ("figures",)
 # What these packages of course_practice may import of it. The engine is handed the search and the exercises.
-LOWEST = {"engine": {"engine", "markup"}, "repair": {"repair", "engine", "inputs"}}
+LOWEST = {"engine": {"engine", "markup"}, "suggest": {"suggest", "engine", "inputs"}}
 
 
 def imports(path: Path) -> set[str]:

@@ -22,7 +22,7 @@ from markdown_it.token import Token
 from nbformat import NotebookNode
 
 from tools.gates.arithmetic import equations, formula_equations, rows
-from tools.gates.held import (
+from tools.gates.evidence import (
     PAIR,
     WRITTEN,
     Holder,

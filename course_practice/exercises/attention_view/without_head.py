@@ -3,9 +3,9 @@ import copy
 import torch
 
 from course_lib.multi_head import MultiHeadAttention
+from course_practice.assembly.modules import module_of
 from course_practice.engine import Exercise, case
 from course_practice.exercises.inputs import randn
-from course_practice.own.modules import module_of
 
 
 def without_head(attention, head):

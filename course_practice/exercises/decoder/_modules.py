@@ -5,9 +5,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from course_practice.assembly.modules import bare_parameters, in_order
+from course_practice.assembly.weights import weights_by_role
 from course_practice.exercises.inputs import randn
-from course_practice.own.modules import bare_parameters, in_order
-from course_practice.own.weights import weights_by_role
 
 
 @torch.no_grad()

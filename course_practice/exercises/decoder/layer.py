@@ -5,10 +5,10 @@ from torch.nn import functional as F
 from course_lib.decoder import DecoderLayer
 from course_lib.masks import causal_mask
 from course_lib.multi_head import MultiHeadAttention
+from course_practice.assembly.modules import module_of
 from course_practice.engine import Exercise, case
 from course_practice.exercises.decoder._modules import fill
 from course_practice.exercises.inputs import randn
-from course_practice.own.modules import module_of
 
 
 class StepByStep(nn.Module):

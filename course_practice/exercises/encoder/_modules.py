@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
+from course_practice.assembly.modules import bare_parameters, gain_and_bias, in_order, is_attention, is_norm
+from course_practice.assembly.weights import weights_by_role
 from course_practice.exercises.inputs import randn
-from course_practice.own.modules import bare_parameters, gain_and_bias, in_order, is_attention, is_norm
-from course_practice.own.weights import weights_by_role
 
 
 @torch.no_grad()

@@ -2,10 +2,10 @@ import torch
 from torch import nn
 
 from course_lib.encoder import FeedForward
+from course_practice.assembly.modules import module_of
 from course_practice.engine import Exercise, case
 from course_practice.exercises.encoder._modules import fill_feed_forward
 from course_practice.exercises.inputs import randn
-from course_practice.own.modules import module_of
 
 
 def as_a_sequence(d_model, d_ff, activation="relu"):

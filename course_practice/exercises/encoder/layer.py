@@ -5,10 +5,10 @@ from torch.nn import functional as F
 from course_lib.encoder import EncoderLayer, FeedForward
 from course_lib.layer_norm import Residual
 from course_lib.multi_head import MultiHeadAttention
+from course_practice.assembly.modules import module_of
 from course_practice.engine import Exercise, case
 from course_practice.exercises.encoder._modules import fill_layer
 from course_practice.exercises.inputs import randn
-from course_practice.own.modules import module_of
 
 
 class WithTwoResiduals(nn.Module):

@@ -3,10 +3,10 @@ from torch import nn
 
 from course_lib.encoder import Encoder, EncoderLayer, masked_mean
 from course_lib.layer_norm import LayerNorm
+from course_practice.assembly.modules import gain_and_bias, is_norm, layers_of, module_of
 from course_practice.engine import Exercise, case
 from course_practice.exercises.encoder._modules import fill_layer
 from course_practice.exercises.inputs import randn
-from course_practice.own.modules import gain_and_bias, is_norm, layers_of, module_of
 
 
 class SentenceEncoder(nn.Module):

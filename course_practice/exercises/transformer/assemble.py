@@ -8,10 +8,10 @@ from course_lib.decoder import Decoder, DecoderLayer
 from course_lib.encoder import Encoder, EncoderLayer
 from course_lib.masks import causal_mask, padding_mask
 from course_lib.positional_encoding import InputEmbedding, SinusoidalPositions, sinusoidal_encoding
+from course_practice.assembly.modules import same_parts
 from course_practice.engine import Exercise, case
 from course_practice.engine.compare import as_tensor
 from course_practice.exercises.inputs import seeded
-from course_practice.own.modules import same_parts
 
 SIZES = {"vocab_size": 13, "d_model": 8, "n_heads": 2, "d_ff": 12, "n_layers": 2}
 with torch.device("meta"):

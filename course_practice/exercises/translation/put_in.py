@@ -3,8 +3,8 @@ import sys
 from contextlib import contextmanager
 from types import ModuleType
 
+from course_practice.assembly.wrong_parts import put_in
 from course_practice.engine import Exercise, case
-from course_practice.own.wrong_parts import put_in
 
 
 class AsAClass:
