@@ -15,7 +15,7 @@ READY := $(VENV)/.ready
 RUN   := PYTHONPATH= $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book test quick lab live notebooks strict shake pitfalls sync lint format bench bundle pdf epub zip models colab address pins new-exercise new-chapter clean
+.PHONY: help book test quick lab live notebooks strict shake pitfalls sync lint format bench bundle pdf epub zip models weights colab address pins new-exercise new-chapter clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -74,6 +74,9 @@ zip: $(READY)  ## the book's pages in one file, to read without a server or a ne
 
 models: $(READY)  ## train the stored models anew and compare what they reach
 	@$(RUN) -m tools.models
+
+weights: $(READY)  ## fetch the weights of a real model, SmolLM2-135M (93 MB, license Apache-2.0)
+	@$(RUN) -m course_lib.pretrained
 
 colab: $(READY)  ## run chapters as Colab does: alone in a folder, package installed (VERSIONS=oldest|newest)
 	@$(RUN) -m tools.colab --versions $(VERSIONS) $(NOTEBOOKS)

@@ -67,6 +67,11 @@ def course_home() -> Path:
     return Path(os.environ.get("TRANSFORMER_COURSE_HOME") or "~/.transformer-course").expanduser()
 
 
+def weights_home() -> Path:
+    """Where the weights of real models are kept: TRANSFORMER_COURSE_WEIGHTS, else a folder among the course's files."""
+    return Path(os.environ.get("TRANSFORMER_COURSE_WEIGHTS") or course_home() / "weights").expanduser()
+
+
 def sha256(data: bytes) -> str:
     """The checksum of the data, in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()

@@ -4,6 +4,8 @@ import argparse
 import os
 from pathlib import Path
 
+from course_lib.files import weights_home
+
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
 LIBRARY = ROOT / "course_lib"
@@ -31,13 +33,15 @@ KEPT = {"TRANSFORMER_COURSE_HOME": "", "MPLCONFIGDIR": "matplotlib", "IPYTHONDIR
 def environment(home: str | Path) -> dict[str, str]:
     """This process's variables with the fixed ones over them, and nothing that the reader has set up.
 
-    The progress file and the settings of other programs are in `home`, and there is no PYTHONPATH.
+    The progress file and the settings of other programs are in `home`, and there is no PYTHONPATH. The weights of real
+    models stay where they are: they are large, and nothing writes to them.
 
     >>> environment("/nowhere")["TRANSFORMER_COURSE_HOME"], "PYTHONPATH" in environment("/nowhere")
     ('/nowhere', False)
     """
     inherited = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTHONSTARTUP"}}
-    return inherited | FIXED | {name: str(Path(home) / folder) for name, folder in KEPT.items()}
+    kept = {name: str(Path(home) / folder) for name, folder in KEPT.items()}
+    return inherited | FIXED | {"TRANSFORMER_COURSE_WEIGHTS": str(weights_home())} | kept
 
 
 def as_root() -> list[str]:

@@ -8,7 +8,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 
 from course_lib.bpe import BPE
@@ -95,15 +95,19 @@ class ByteBPE(Subwords):
 
     def check(self) -> None:
         super().check()
-        if missing := BYTE_OF.keys() - self.vocab.keys():
-            raise ValueError(
-                f"expected a token for each of the 256 bytes, got {256 - len(missing)}: without them some text "
-                "has no ids, so add them or use `BPE`"
-            )
+        self.check_bytes()
         if foreign := [token for token in self.vocab if not set(token) <= BYTE_OF.keys()]:
             raise ValueError(
                 f"expected tokens in GPT-2's alphabet of bytes, got {foreign[0]!r}: make it a special token "
                 "or use `BPE`"
+            )
+
+    def check_bytes(self) -> None:
+        """Refuse a vocabulary that cannot write every byte."""
+        if missing := BYTE_OF.keys() - self.vocab.keys():
+            raise ValueError(
+                f"expected a token for each of the 256 bytes, got {256 - len(missing)}: without them some text "
+                "has no ids, so add them or use `BPE`"
             )
 
     def word_index(self, ids: Sequence[int]) -> list[int]:
@@ -117,6 +121,53 @@ class ByteBPE(Subwords):
         return list(accumulate((token.startswith(space) for token in self.tokens(ids)), initial=0))[1:]
 
 
+class DigitBPE(ByteBPE):
+    """Byte-level too, with each digit a word of its own, as in SmolLM2; rare bytes may have no token.
+
+    A vocabulary from elsewhere may lack the bytes that its training text never had. Text with one of them is refused.
+
+    >>> tokenizer = DigitBPE.train(["in 1999 and 1998"], n_merges=9)
+    >>> tokenizer.tokens(tokenizer.encode("in 199"))
+    ['in', 'Ġ', '1', '9', '9']
+    """
+
+    kind = "bytes and digits"
+
+    @staticmethod
+    def split(text: str) -> list[str]:
+        """
+        >>> DigitBPE.split("I've 12 cats,  ok")
+        ['I', "'ve", ' ', '1', '2', ' cats', ',', ' ', ' ok']
+        """
+        parts = one_number().split(text)
+        return list(chain.from_iterable(map(ByteBPE.split, parts)))
+
+    def spell(self, word: str) -> str:
+        symbols = [*map(self.symbol_of_byte.__getitem__, word.encode("utf-8", "surrogatepass"))]
+        if "" in symbols:
+            raise ValueError(
+                f"expected text whose bytes all have tokens, got {word!r}, one of whose bytes this vocabulary lacks: "
+                "leave the rare letter out"
+            )
+        return "".join(symbols)
+
+    @cached_property
+    def symbol_of_byte(self) -> list[str]:
+        ids = (self.vocab.get(CHARACTER_OF[byte]) for byte in range(256))
+        return ["" if i is None else chr(i) for i in ids]
+
+    def check_bytes(self) -> None:
+        """Bytes may be missing."""
+
+
+@cache
+def one_number() -> re.Pattern:
+    """A digit, or another character that is a number by itself; as a group, so that splitting keeps it."""
+    (numbers,) = character_sets("N", sys.maxunicode + 1)
+    return re.compile(f"([{numbers}])")
+
+
 def load_tokenizer(path: str | Path) -> BPE | ByteBPE:
     """The tokenizer of a file, of whichever kind it was when it was saved."""
-    return (ByteBPE if read_json(path).get("kind") == ByteBPE.kind else BPE).load(path)
+    saved = read_json(path).get("kind")
+    return next((kind for kind in (ByteBPE, DigitBPE) if kind.kind == saved), BPE).load(path)
