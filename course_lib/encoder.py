@@ -1,5 +1,7 @@
 """The encoder: self-attention and a feed-forward network, in a residual stream, stacked."""
 
+from functools import partial
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -10,7 +12,13 @@ from course_lib.multi_head import MultiHeadAttention
 from course_lib.sizes import check_floating
 from course_lib.tokens import PAD
 
-ACTIVATIONS = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}
+ACTIVATIONS = {
+    "relu": nn.functional.relu,
+    "gelu": nn.functional.gelu,
+    # Those of weights from elsewhere: GPT-2's formula of GELU, and Marian's "swish".
+    "gelu_tanh": partial(nn.functional.gelu, approximate="tanh"),
+    "silu": nn.functional.silu,
+}
 
 
 class FeedForward(nn.Module):

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -17,6 +18,30 @@ from course_lib.tokens import PAD
 from course_lib.transformer import initialize
 
 
+class RopeScaling(NamedTuple):
+    """Llama 3.1's slower rotations, for texts longer than those of the first training.
+
+    In `length` positions, a pair of features that turns fewer than `low` times is slowed down by `factor`, one that
+    turns more than `high` times is not, and one between them is slowed down in part. Source: `apply_scaling` in the
+    code that Meta published with Llama 3.1.
+
+    >>> RopeScaling(factor=8.0, low=1.0, high=4.0, length=8192).slower(d_k=8, base=500_000.0)
+    tensor([1.0000, 1.0000, 0.3711, 0.1250])
+    """
+
+    factor: float
+    low: float
+    high: float
+    length: int
+
+    def slower(self, d_k: int, base: float) -> Float[Tensor, " half_d_k"]:
+        """What the speed of each pair is multiplied by."""
+        speed = base ** (-torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
+        turns = self.length * speed / (2 * math.pi)
+        kept = ((turns - self.low) / (self.high - self.low)).clamp(0, 1)
+        return (kept + (1 - kept) / self.factor).to(torch.get_default_dtype())
+
+
 @dataclass(frozen=True)
 class LanguageModelConfig:
     """The shape of a `LanguageModel`, and which of its parts are today's (the defaults) or those of 2017.
@@ -25,7 +50,9 @@ class LanguageModelConfig:
     gives multi-head attention. `positions` is "rotary", "sinusoidal", or "none". A head is `d_k` features wide,
     d_model / n_heads when it is None. `rope_base` and `rope_layout` are those of `rotary_angles` and `rotate`, `eps`
     is that of the norms. `tied` gives input and output one matrix; `scaled` multiplies the embedding by √d_model. No
-    position sees a token `pad_id`: with weights from elsewhere, give theirs, or -1 where every id is a word.
+    position sees a token `pad_id`: with weights from elsewhere, give theirs, or -1 where every id is a word. These may
+    have biases in W_Q, W_K, and W_V (`qkv_bias`, Qwen2), norms of queries and keys (`qk_norm`, Qwen3), or rotations for
+    longer texts (`rope_scaling`, Llama 3).
 
     >>> llama_3_2_1b = LanguageModelConfig(
     ...     vocab_size=128256, d_model=2048, n_heads=32, n_kv_heads=8, d_ff=8192, n_layers=16,
@@ -52,6 +79,9 @@ class LanguageModelConfig:
     tied: bool = True
     scaled: bool = True
     pad_id: int = PAD
+    qkv_bias: bool = False
+    qk_norm: bool = False
+    rope_scaling: RopeScaling | None = None
 
     def __post_init__(self):
         if self.positions not in ("rotary", "sinusoidal", "none"):
@@ -60,6 +90,8 @@ class LanguageModelConfig:
         check_whole(**{name: getattr(self, name) for name in sizes}, d_k=1 if self.d_k is None else self.d_k)
         check_between(0, 1, dropout=self.dropout, eps=self.eps)
         check_between(1, math.inf, rope_base=self.rope_base)
+        if self.qkv_bias and self.qk_norm:
+            raise ValueError("expected qkv_bias or qk_norm, got both: no model has them at once, so drop one")
 
     @property
     def head_width(self) -> int:
@@ -69,6 +101,25 @@ class LanguageModelConfig:
     def make_norm(self) -> nn.Module:
         """A new norm over d_model features."""
         return (RMSNorm if self.rms_norm else LayerNorm)(self.d_model, self.eps)
+
+
+class NormedHeads(nn.Linear):
+    """W_Q or W_K followed by a norm of each head's features: the scores stay in range, whatever the weights become.
+
+    Source: Henry et al. 2020 (with L2 norms); Yang et al. 2025, section 2 (Qwen3, with RMSNorm).
+
+    >>> projection = NormedHeads(d_model=4, n_heads=3, d_k=2, eps=0.0)
+    >>> projection(torch.randn(1, 5, 4)).unflatten(-1, (3, 2)).square().mean(dim=-1).allclose(torch.ones(1, 5, 3))
+    True
+    """
+
+    def __init__(self, d_model: int, n_heads: int, d_k: int, eps: float):
+        super().__init__(d_model, n_heads * d_k, bias=False)
+        self.norm = RMSNorm(d_k, eps)
+
+    def forward(self, x: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape d_out"]:
+        heads = super().forward(x).unflatten(-1, (-1, len(self.norm.gain)))
+        return self.norm(heads).flatten(-2)
 
 
 class Block(nn.Module):
@@ -83,7 +134,13 @@ class Block(nn.Module):
         super().__init__()
         self.norm_1, self.norm_2 = config.make_norm(), config.make_norm()
         sizes = config.d_model, config.n_heads, config.n_kv_heads
-        self.attention = GroupedQueryAttention(*sizes, config.rope_layout, config.d_k)
+        self.attention = attention = GroupedQueryAttention(*sizes, config.rope_layout, config.d_k)
+        if config.qkv_bias:
+            for projection in (attention.w_q, attention.w_k, attention.w_v):
+                projection.bias = nn.Parameter(torch.zeros(projection.out_features))
+        if config.qk_norm:
+            attention.w_q = NormedHeads(config.d_model, config.n_heads, config.head_width, config.eps)
+            attention.w_k = NormedHeads(config.d_model, config.n_kv_heads, config.head_width, config.eps)
         if config.swiglu:
             self.feed_forward = SwiGLU(config.d_model, config.d_ff)
         else:
@@ -176,7 +233,10 @@ class LanguageModel(nn.Module):
         if self.positions is not None:
             x = x + self.positions.rows(offset, offset + real.shape[-1])[place]
         elif self.config.positions == "rotary":
-            angles = rotary_angles(place.flatten() + offset, self.config.head_width, self.config.rope_base)
+            width, base = self.config.head_width, self.config.rope_base
+            angles = rotary_angles(place.flatten() + offset, width, base)
+            if self.config.rope_scaling is not None:
+                angles = angles * self.config.rope_scaling.slower(width, base).to(angles)
             angles = angles.unflatten(0, place.shape)[:, None]  # shared by the heads
         x, caches = self.dropout(x), []
         for block, cache in zip(self.blocks, state.caches, strict=True):

@@ -246,7 +246,7 @@ def test_the_two_layouts_give_the_same_scores(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"arch": "qwen2"}, "expected general.architecture to be 'llama', got 'qwen2': the course's model does not"),
+        ({"arch": "qwen2"}, "expected general.architecture to be 'llama', got 'qwen2': the course's models do"),
         ({"scaling": "yarn"}, "expected llama.rope.scaling.type to be None or 'none', got 'yarn'"),
         ({"pre": "llama-bpe"}, "expected tokenizer.ggml.pre to be 'smollm', got 'llama-bpe'"),
         ({"model": "llama"}, "expected tokenizer.ggml.model to be 'gpt2', got 'llama'"),

@@ -236,6 +236,11 @@ def fast_loss(
         raise ValueError(f"expected as many sources as targets, got {len(src)} and {len(tgt_in)}: they are pairs")
     if reduction not in ("mean", "sum"):
         raise ValueError(f"expected reduction 'mean' or 'sum', got {reduction!r}: choose one of the two")
+    if model.output.bias is not None:
+        raise ValueError(
+            "expected an output layer without a bias, got one: train a model that has one with its logits, "
+            "`F.cross_entropy(model(src, tgt_in).flatten(0, 1), …)`"
+        )
     if tgt_in.shape != tgt_out.shape:
         raise ValueError(
             f"expected tgt_in and tgt_out of one shape, got {tuple(tgt_in.shape)} and {tuple(tgt_out.shape)}: "

@@ -130,7 +130,7 @@ class CachedTransformer:
         cross = [(key.contiguous(), value.contiguous()) for key, value in cross_heads(self.model, memory, source)]
         own = [Slots(key[:, :, :0], value[:, :, :0]) for key, value in cross]
         plans = [LayerPlan(layer) for layer in self.model.decoder.layers]
-        output = packed_linear(self.model.output.weight)
+        output = packed_linear(self.model.output.weight, self.model.output.bias)
         nothing = torch.zeros(len(src), 1, 0, dtype=torch.bool, device=src.device)
         return CacheState(cross, additive_mask(source.mask, memory.dtype), own, plans, output, nothing, 0, [])
 

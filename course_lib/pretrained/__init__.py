@@ -90,11 +90,19 @@ def open_gguf(path: str | Path):
 def field(reader, name: str, *expected: object) -> object:
     """The value of one of the file's fields, which must be among `expected` where there are any."""
     value = reader.fields[name].contents() if name in reader.fields else None
-    if expected and value not in expected:
-        raise ValueError(
-            f"expected {name} to be {' or '.join(map(repr, expected))}, got {value!r}: "
-            "the course's model does not cover this file"
-        )
+    return one_of(name, value, *expected) if expected else value
+
+
+def one_of(name: str, value: object, *expected: object) -> object:
+    """The value of a field, or ValueError when it is none of those that the course's models have.
+
+    >>> one_of("model_type", "gemma3", "llama", "qwen2")
+    Traceback (most recent call last):
+    ValueError: expected model_type to be 'llama' or 'qwen2', got 'gemma3': the course's models do not cover this one
+    """
+    if value not in expected:
+        wanted = " or ".join(map(repr, expected))
+        raise ValueError(f"expected {name} to be {wanted}, got {value!r}: the course's models do not cover this one")
     return value
 
 
