@@ -1,6 +1,7 @@
 """The check engine: whatever a learner's code does, the notebook goes on and hears a plain sentence."""
 
 import functools
+import importlib
 import inspect
 import json
 import os
@@ -12,13 +13,14 @@ import sys
 import threading
 import time
 from math import inf
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from course_lib.multi_head import MultiHeadAttention
-from course_practice import engine
+from course_practice import engine, exercises
 from course_practice.engine import Exercise, Mistake, case, run
 from course_practice.engine.changes import Change, Hunk, hunks_of
 from course_practice.engine.compare import as_tensor, brief, difference, pattern
@@ -27,6 +29,7 @@ from course_practice.engine.naming import without_praise
 from course_practice.engine.progress import rebuild
 from course_practice.engine.run import Limit, clock_watched, run_safely
 from course_practice.engine.source import runnable_source, same_code, standalone_source, unfinished_line
+from course_practice.engine.texts import with_text
 from course_practice.exercises import check, kept_solution, progress_file, registry, show_solution
 from course_practice.suggest import Budget, nearest_repair
 
@@ -470,15 +473,24 @@ def test_a_known_mistake_is_named_where_most_of_the_wrong_cases_show_it(answers,
 @pytest.mark.parametrize(
     ("diff", "words"),
     [
-        ("+ z = 1", "expected '- ' lines before '+ z = 1', none shown before sets its name"),
-        ("+ y = x\n+ z = y", "none shown before sets its name"),
-        ("+ else:", "expected '- ' lines before '+ else:'"),
-        ("+ x = 3", "expected one line shown before for 'x = 3', got several: add its '- ' line"),
+        ("+ z = 1", "expected a line of the right answer with '+ z = 1', got none: add it, with '- '"),
+        ("z = 1", "expected a line that begins with '- ', '+ ' or two spaces, got 'z = 1': mark it"),
     ],
 )
-def test_a_line_that_says_not_what_it_replaces_is_refused(diff, words):
+def test_a_diff_that_is_not_complete_is_refused(diff, words):
     with pytest.raises(ValueError, match=re.escape(words)):
-        hunks_of(diff, {"x": {("x = 1",), ("x = 2",)}, "y": {("y = 1",)}})
+        hunks_of(diff)
+
+
+def test_a_mistake_means_the_same_wherever_its_block_stands(tmp_path):
+    for name, asked in registry().items():
+        path = Path(exercises.__file__).parent.joinpath(*name.split(".")).with_suffix(".md")
+        head, blocks = path.read_text("utf-8").split("## Mistakes\n")
+        blocks = re.split(r"^(?=### )", blocks, flags=re.MULTILINE)
+        (tmp_path / path.name).write_text(f"{head}## Mistakes\n{''.join(reversed(blocks))}", "utf-8")
+        module = importlib.import_module(f"{exercises.__name__}.{name}")
+        moved = with_text(module.EXERCISE, tmp_path / path.name, module.__name__).mistakes
+        assert {*moved} == {*asked.mistakes}, name
 
 
 def test_the_smallest_failing_case_is_shown():

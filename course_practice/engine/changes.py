@@ -9,7 +9,7 @@ import math
 import pkgutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,6 @@ from torch.nn import functional as F
 from course_practice.engine.rounds import COUNTER, counted
 
 _NUMBERS = itertools.count(1)
-Shown = dict[str, set[tuple[str, ...]]]  # the lines of a definition that mistakes replace, by the name that they set
 _EVERYWHERE = {"math": math, "torch": torch, "nn": nn, "F": F}  # what any answer may use
 
 
@@ -97,15 +96,12 @@ def code_of(definition: Callable) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def hunks_of(diff: str, shown: Shown) -> tuple[Hunk, ...]:
-    """The hunks of a diff: lines with `-`, `+`, or a space before them; a `-` or a space after a `+` begins a new one.
+def hunks_of(diff: str) -> tuple[Hunk, ...]:
+    """The hunks of a diff, whose lines have a `-`, a `+`, or a space before them; a `-` after a `+` begins a new hunk.
 
-    Lines `+` that begin a diff replace what earlier diffs of the same definition replaced: the line that sets the same
-    name, or returns. `shown` holds it, and gets what this diff replaces.
-
-    >>> hunks_of("- return x\\n+ return -x", shown := {})
-    (Hunk(old=('return x',), new=('return -x',)),)
-    >>> hunks_of("+ x = 2 * x\\n+ return x", shown)
+    >>> hunks_of("- x = 1\\n+ x = 2\\n- return x\\n+ return -x")
+    (Hunk(old=('x = 1',), new=('x = 2',)), Hunk(old=('return x',), new=('return -x',)))
+    >>> hunks_of("+ x = 2 * x\\n  return x")
     (Hunk(old=('return x',), new=('x = 2 * x', 'return x')),)
     """
     found: list[tuple[list[str], list[str]]] = []
@@ -114,7 +110,7 @@ def hunks_of(diff: str, shown: Shown) -> tuple[Hunk, ...]:
         mark, rest = line[:1] or " ", line[2:].rstrip()
         if mark not in "-+ " or line[1:2].strip():
             raise ValueError(f"expected a line that begins with '- ', '+ ' or two spaces, got {line!r}: mark it")
-        if not found or (before == "+" and mark == "-") or (before == "+" and mark == " " and not rest):
+        if not found or (before == "+" and mark == "-"):
             found.append(([], []))
         if mark != "+":
             found[-1][0].append(rest)
@@ -123,43 +119,11 @@ def hunks_of(diff: str, shown: Shown) -> tuple[Hunk, ...]:
         before = mark
     hunks = []
     for old, new in found:
-        margin = min((len(line) - len(line.lstrip()) for line in old or new if line), default=0)
-        hunk = Hunk(*(tuple(line[margin:] for line in lines) for lines in (old, new)))
-        hunks += [hunk] if old else _in_place(hunk.new, shown)
-    for hunk in hunks:
-        names = [name for name, _ in _set_by(hunk.old)]
-        if len(names) == 1 and names[0]:
-            shown.setdefault(names[0], set()).add(hunk.old)
+        if not old:
+            raise ValueError(f"expected a line of the right answer with '+ {new[0]}', got none: add it, with '- '")
+        margin = min((len(line) - len(line.lstrip()) for line in old if line), default=0)
+        hunks.append(Hunk(*(tuple(line[margin:] for line in lines) for lines in (old, new))))
     return tuple(hunks)
-
-
-def _in_place(new: tuple[str, ...], shown: Shown) -> Iterator[Hunk]:
-    """New lines, up to each that sets a name shown before, in the place of the lines that were shown."""
-    begin = 0
-    for name, end in _set_by(new):
-        if name in shown:
-            if len(shown[name]) > 1:
-                raise ValueError(f"expected one line shown before for {new[end - 1]!r}, got several: add its '- ' line")
-            yield Hunk(*shown[name], new[begin:end])
-            begin = end
-    if begin < len(new):
-        raise ValueError(f"expected '- ' lines before '+ {new[begin]}', none shown before sets its name: add them")
-
-
-def _set_by(lines: tuple[str, ...]) -> list[tuple[str, int]]:
-    """For each statement, the name that it sets, or `return`, or nothing, and the line that it ends on."""
-    for rest in ("", "\n    pass"):  # the head of a block may stand alone
-        try:
-            body = ast.parse("\n".join(lines) + rest).body
-        except SyntaxError:
-            continue
-        return [(_name(node), min(node.end_lineno, len(lines))) for node in body]
-    return []
-
-
-def _name(node: ast.stmt) -> str:
-    targets = getattr(node, "targets", [getattr(node, "target", None)])
-    return "return" if isinstance(node, ast.Return) else " = ".join(ast.unparse(one) for one in targets if one)
 
 
 def span(lines: Sequence[str], hunk: Hunk) -> tuple[int, int]:

@@ -13,28 +13,28 @@
     Your mask hides each token from itself. …
 
     ### one-too-far
+        - return torch.ones(n, n, dtype=torch.bool).tril()
         + return torch.ones(n, n, dtype=torch.bool).tril(1)
     Each token sees one token of its future. …
 
-A mistake is its name, a diff of the solution, and what to tell whoever wrote it. A line of the solution stands after a
-`-` once, where it is changed first. Later `+` lines that set the same name, or return, replace it again. `### name
-(by_comparing_positions)` makes it a diff of another definition in the exercise's `.py`: another right answer, or part
-of the solution. Where a mistake can be made in several of them, a line `@ by_comparing_positions` begins its next
-diff. A block that begins with `def` or `class` is a whole answer. `### ≈ name` says that it is valid elsewhere, by
-another convention. In a bug hunt, `## Bugs` lists the bugs in the same form, each with a question: the starter has all
-of them (their first diffs), and what is said of every selection of them is put together from these. The diagnosis
-`left-axis-and-scale` names the bugs that are still there.
+A mistake is its name, a diff of the solution, and what to tell whoever wrote it. The diff is complete: the lines of the
+solution that change, each after a `-`, and what is written instead, after a `+`. Lines next to them follow two spaces,
+where it would not be clear otherwise which lines are meant. `### name (by_comparing_positions)` makes it a diff of
+another definition in the exercise's `.py`: another right answer, or part of the solution. Where a mistake can be made
+in several of them, a line `@ by_comparing_positions` begins its next diff. A block that begins with `def` or `class` is
+a whole answer. `### ≈ name` says that it is valid elsewhere, by another convention. In a bug hunt, `## Bugs` lists the
+bugs in the same form, each with a question: the starter has all of them (their first diffs), and what is said of every
+selection of them is put together from these. The diagnosis `left-axis-and-scale` names the bugs that are still there.
 """
 
 import itertools
 import re
 import textwrap
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from course_practice.engine.changes import Change, Shown, hunks_of, named
+from course_practice.engine.changes import Change, hunks_of, named
 from course_practice.engine.model import Convention, Exercise, Mistake
 
 _ENTRY = re.compile(
@@ -60,9 +60,8 @@ def with_text(exercise: Exercise, path: Path, scope: str) -> Exercise:
         raise ValueError(f"{where}: expected '★★☆ · 10 min', Hints, Bugs and Mistakes, got {wrong}: correct it")
     hints = tuple(map(_joined, re.split(r"^\d\. ", parts.get("Hints", ""), flags=re.MULTILINE)[1:]))
     try:
-        shown: dict[Callable, Shown] = defaultdict(dict)
-        bugs = [_forms(exercise, text, scope, shown) for text in _entries(parts.get("Bugs", ""))]
-        read = [_forms(exercise, text, scope, shown) for text in _entries(parts.get("Mistakes", ""))]
+        bugs = [_forms(exercise, text, scope) for text in _entries(parts.get("Bugs", ""))]
+        read = [_forms(exercise, text, scope) for text in _entries(parts.get("Mistakes", ""))]
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error
     names = [mistake.name for mistake in (*(forms[0] for forms in read), *exercise.mistakes)]
@@ -94,7 +93,7 @@ def _entries(section: str) -> list[str]:
     return re.split(r"^### ", section, flags=re.MULTILINE)[1:]
 
 
-def _forms(exercise: Exercise, entry: str, scope: str, shown: dict[Callable, Shown]) -> list[Mistake]:
+def _forms(exercise: Exercise, entry: str, scope: str) -> list[Mistake]:
     """The mistake of an entry, once for each of its diffs."""
     found = _ENTRY.fullmatch(entry.strip())
     if found is None:
@@ -103,16 +102,16 @@ def _forms(exercise: Exercise, entry: str, scope: str, shown: dict[Callable, Sho
     kind: Callable = Convention if found["kind"] else Mistake
     first, *others = _ANOTHER.split(code)
     diffs = [(found["base"], first), *zip(others[::2], others[1::2], strict=True)]
-    changes = [_change(exercise, base, diff.strip("\n"), scope, shown) for base, diff in diffs]
+    changes = [_change(exercise, base, diff.strip("\n"), scope) for base, diff in diffs]
     return [kind(found["name"], change, _joined(found["words"])) for change in changes]
 
 
-def _change(exercise: Exercise, name: str | None, code: str, scope: str, shown: dict[Callable, Shown]) -> Change:
+def _change(exercise: Exercise, name: str | None, code: str, scope: str) -> Change:
     if code.startswith(_WHOLE):
         return Change(exercise.reference, exercise.reference, (), scope, text=code)
     base = named(name, scope) if name else exercise.reference
     answer = base if base in exercise.alternatives else exercise.reference
-    return Change(answer, base, hunks_of(code, shown[base]), scope)
+    return Change(answer, base, hunks_of(code), scope)
 
 
 def _left(bugs: list[list[Mistake]]) -> Iterator[Mistake]:
