@@ -1,6 +1,7 @@
 """What an exercise is: data. The rest of the engine only reads it."""
 
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -8,6 +9,8 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from course_practice.engine.changes import Change
+
+_WORD = re.compile(r"(a|[a-z]{2,})\b(?!\()")  # else a name of code or of a formula
 
 
 @dataclass(frozen=True)
@@ -29,14 +32,32 @@ class Mistake:
     """A wrong answer that people really write, and what to tell whoever wrote it.
 
     `name` is a short slug ("softmax-over-queries"): the diagnosis that a result carries. `wrong` is the answer, as a
-    change of a right one or as a function. `points` is False where the smallest change that makes every case right
-    stands on another line than the one that the message speaks of.
+    change of a right one or as a function. `but_right` says what is right all the same, and `fault` goes on from there.
+    `points` is False where the smallest change that makes every case right stands on another line than the one that
+    the message speaks of.
     """
 
     name: str
     wrong: "Change | Callable"
-    message: str
+    fault: str
+    but_right: str = ""
     points: bool = True
+
+    @property
+    def message(self) -> str:
+        """What is told where it is the only mistake."""
+        return f"{self.but_right} {self.fault}".lstrip()
+
+    @property
+    def beside_another(self) -> str:
+        """What is told where it is not the only one: the fault alone, because the rest need not be right then.
+
+        >>> Mistake("four-axes", abs, "two axes are too many.", but_right="The values are right, but").beside_another
+        'Two axes are too many.'
+        >>> Mistake("overflow", abs, "exp(100) is too large.", but_right="Right on paper, but").beside_another
+        'exp(100) is too large.'
+        """
+        return f"{self.fault[0].upper()}{self.fault[1:]}" if _WORD.match(self.fault) else self.fault
 
     @property
     def implementation(self) -> Callable:

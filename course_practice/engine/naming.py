@@ -14,14 +14,6 @@ from course_practice.engine.model import Convention, Mistake
 from course_practice.engine.source import first_line, source_of
 
 MOST = 400  # how many pairs, or larger groups, are tried at most
-_PRAISE = re.compile(
-    r"^(almost: )?(right|correct)\b|(?<!that )\b(is|are|and) (half )?(right|correct|repaired)\b|\brightly\b"
-    r"|^the right \w|\bso is\b|(three|four|five) (are )?found|\b(bugs|of four) are gone|all probes|good epochs"
-    r"|cost nothing|nobody is left out",
-    re.IGNORECASE,
-)
-_FAULT = re.compile(r"(You|This|That|A|How|Not one|One right)\b")
-_SPELLED_SMALL = re.compile(r"[b-z]\b|\w+\(")
 _COUNTS = ("No", "One", "Two", "Three")
 _ALIKE, _SAME = 0.8, 0.88  # how much of a statement must be the same, names of variables aside; where no word is new
 
@@ -44,7 +36,7 @@ def at_once(mistakes: tuple[Mistake, ...], most: int = 2) -> tuple[tuple[Mistake
         both = functools.reduce(lambda change, m: change and _joined(change, m.wrong), some[1:], some[0].wrong)
         if both:
             kind: Callable = Convention if all(isinstance(m, Convention) for m in some) else Mistake
-            said = " And: ".join(without_praise(m.message) for m in some)
+            said = " And: ".join(m.beside_another for m in some)
             name = "-and-".join(m.name for m in some)
             found.append((kind(name, both, f"{_COUNTS[len(some)]} things. {said}"), some))
     return tuple(found)
@@ -98,26 +90,6 @@ def _is_of_several(name: str, names: set[str]) -> bool:
     """Is this the name of several mistakes at once, joined by *and*?"""
     parts = name.removeprefix("left-").split("-and-")
     return len(parts) > 1 and all(part in names for part in parts)
-
-
-def without_praise(message: str) -> str:
-    """A message without its beginning that says what else is right: beside another mistake that need not be true.
-
-    >>> without_praise("The values are right, but two axes are too many. One table serves all.")
-    'Two axes are too many. One table serves all.'
-    >>> without_praise("Right in evaluation. In training nothing is dropped.")
-    'In training nothing is dropped.'
-    >>> without_praise("The right states, but there is an axis of size 1. `squeeze(1)` removes it.")
-    'There is an axis of size 1. `squeeze(1)` removes it.'
-    """
-    first, _, rest = message.partition(". ")
-    if _FAULT.match(first) or not _PRAISE.search(first):
-        return re.sub(r"^Almost: (.)", lambda m: m[1].upper(), message)
-    _, *turned = re.split(r", but |; |, and ", first, maxsplit=1)
-    rest = re.sub(r"^(Still open: |But )", "", rest)
-    kept = ". ".join([*turned, *([rest] if rest else [])])
-    small = _SPELLED_SMALL.match(kept) or not kept[:1].isascii()
-    return kept if small else (kept[:1].upper() + kept[1:] or message)
 
 
 def guilty_lines(change: Change, obj: Any) -> dict[int, str]:

@@ -22,8 +22,10 @@ solution that change, each after a `-`, and what is written instead, after a `+`
 where it would not be clear otherwise which lines are meant. `### name (by_comparing_positions)` makes it a diff of
 another definition in the exercise's `.py`: another right answer, or part of the solution. Where a mistake can be made
 in several of them, a line `@ by_comparing_positions` begins its next diff. A block that begins with `def` or `class` is
-a whole answer. `### ≈ name` says that it is valid elsewhere, by another convention. In a bug hunt, `## Bugs` lists the
-bugs in the same form, each with a question: the starter has all of them (their first diffs), and what is said of every
+a whole answer. What is right all the same stands before the fault, in a field of its own, because beside another
+mistake only the fault is told: `**But right:** The values are right, but` and in the next line `**Fault:** two axes are
+too many.` `### ≈ name` says that it is valid elsewhere, by another convention. In a bug hunt, `## Bugs` lists the bugs
+in the same form, each with a question: the starter has all of them (their first diffs), and what is said of every
 selection of them is put together from these. The diagnosis `left-axis-and-scale` names the bugs that are still there.
 """
 
@@ -38,7 +40,9 @@ from course_practice.engine.changes import Change, hunks_of, named
 from course_practice.engine.model import Convention, Exercise, Mistake
 
 _ENTRY = re.compile(
-    r"(?P<kind>≈ )?(?P<name>[^(\n]+?)(?: \((?P<base>[\w.]+)\))?\n(?P<code>(?:    .*\n|\n)+)(?P<words>\S.*)", re.DOTALL
+    r"(?P<kind>≈ )?(?P<name>[^(\n]+?)(?: \((?P<base>[\w.]+)\))?\n(?P<code>(?:    [^\n]*\n|\n)+)"
+    r"(?:\*\*But right:\*\* (?P<but_right>.+)\n\*\*Fault:\*\* )?(?P<fault>(?!\*\*(?:But right|Fault):)\S.*)",
+    re.DOTALL,
 )
 _ANOTHER = re.compile(r"^@ ([\w.]+)$", re.MULTILINE)
 MOST = 25  # mistakes of an exercise, selections of bugs not counted
@@ -103,7 +107,8 @@ def _forms(exercise: Exercise, entry: str, scope: str) -> list[Mistake]:
     first, *others = _ANOTHER.split(code)
     diffs = [(found["base"], first), *zip(others[::2], others[1::2], strict=True)]
     changes = [_change(exercise, base, diff.strip("\n"), scope) for base, diff in diffs]
-    return [kind(found["name"], change, _joined(found["words"])) for change in changes]
+    fault, but_right = _joined(found["fault"]), _joined(found["but_right"] or "")
+    return [kind(found["name"], change, fault, but_right) for change in changes]
 
 
 def _change(exercise: Exercise, name: str | None, code: str, scope: str) -> Change:
@@ -124,10 +129,10 @@ def _left(bugs: list[list[Mistake]]) -> Iterator[Mistake]:
             found = [words for bug in bugs if bug not in left for words in [bug[0].name.partition(": ")[2]] if words]
             counted = f"{_COUNTS[len(bugs) - n_left]} of {_COUNTS[len(bugs)].lower()} found"
             names = f": {', '.join(found)}" if found else ""
-            asked = " And ".join(bug[0].message for bug in left)
+            asked = " And ".join(bug[0].fault for bug in left)
             name = "left-" + "-and-".join(bug[0].name.partition(": ")[0] for bug in left)
             for change in _all_at_once(left):
-                yield Mistake(name, change, f"{counted}{names}. {asked[0].upper()}{asked[1:]}")
+                yield Mistake(name, change, f"{asked[0].upper()}{asked[1:]}", but_right=f"{counted}{names}.")
 
 
 def _all_at_once(bugs: Sequence[list[Mistake]]) -> list[Change]:

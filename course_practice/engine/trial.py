@@ -23,7 +23,7 @@ from course_practice.engine.explain import explain
 from course_practice.engine.gradients import cut_at, gradient_difference, gradients, not_finite, tells_something
 from course_practice.engine.inputs import input_of, inputs, size
 from course_practice.engine.model import Budget, Case, Convention, Exercise, Mistake, Repair, Search
-from course_practice.engine.naming import at_once, authors_lines, guilty_lines, without_praise
+from course_practice.engine.naming import at_once, authors_lines, guilty_lines
 from course_practice.engine.report import Result, failed
 from course_practice.engine.run import Limit, Outcome, clock_watched, is_out_of_memory, learner_line, put_back
 from course_practice.engine.source import file_of, line_of, unread
@@ -121,7 +121,7 @@ class Trial:
         if not (outcome.error is not None and is_out_of_memory(outcome.error)):  # each variant would want as much
             repair = self._repair(list(self.differences), line and line[0], seed=1 if random else SEED, known=known)
         if repair is not None and repair.beside is not None:
-            found = Difference(repair.beside.name, f"Two things. {without_praise(repair.beside.message)}")
+            found = Difference(repair.beside.name, f"Two things. {repair.beside.beside_another}")
         if repair is not None:
             return with_repair(self.exercise, found, repair, details)
         if partly := self._partly(known):
@@ -174,7 +174,7 @@ class Trial:
             same = sum(same_outcome(self.exercise, answers[n], self.outcomes[n]) for n in self.differences)
             if self._wrong(answers).keys() <= self.differences.keys() and same >= max(2, len(self.differences) * 2 / 3):
                 said = f"In {same} of the {len(self.differences)} wrong cases, you answer as with a known mistake."
-                return Difference(mistake.name, f"{said} {without_praise(mistake.message)}")
+                return Difference(mistake.name, f"{said} {mistake.beside_another}")
         return None
 
     def _named(self, mistake: Mistake, singles: tuple[Mistake, ...]) -> Result:
