@@ -42,7 +42,7 @@ from course_practice.suggest.edits import applied
 from course_practice.suggest.fresh import fresh_cases
 from tests.frozen import run_cell
 from tests.mutants import bare, changed_lines, mutants
-from tests.test_exercises_answers import ANSWERS, Answer
+from tests.stored_answers import ANSWERS, Answer
 
 
 def results(letters: str, named: bool) -> Iterator[tuple[Answer, Result, float]]:

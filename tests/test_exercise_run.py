@@ -87,7 +87,7 @@ WRONG_ANSWERS_OF_MASKS = """
     from types import ModuleType
     import torch
     from tests.measure_suggestions import run_cell
-    from tests.test_exercises_answers import ANSWERS
+    from tests.stored_answers import ANSWERS
     from course_practice.engine import check_exercise
     from course_practice.exercises import check, registry
     from course_practice.suggest import Budget

@@ -1,80 +1,24 @@
 """Strangers' wrong answers to the exercises (`tests/answers/`) are refused, with a reason."""
 
 import ast
-import itertools
 import linecache
 import math
 import re
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from markdown_it import MarkdownIt
 from torch import nn
 from torch.nn import functional as F
 
 from course_practice.engine import check_exercise
 from course_practice.exercises import registry
 from course_practice.suggest import Budget, nearest_repair
+from tests.stored_answers import ANSWERS, FILES, Answer, read
 
-FOLDER = Path(__file__).parent / "answers"
-MARKDOWN = MarkdownIt("commonmark").disable(["inline", "text_join"])  # its blocks alone are read
-HEADING = re.compile(r"(?P<kind>Right|Wrong): (?P<title>[^→>]+?)( -> (?P<claim>[\w -]+))?")
-
-
-@dataclass
-class Answer:
-    """One section of a file of answers."""
-
-    exercise: str
-    kind: str
-    title: str
-    claim: str | None
-    given: str
-    code: str = ""
-    says: tuple[str, ...] = ()
-    never_says: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.exercise}: {self.title}"
-
-
-def read(exercise: str, text: str) -> list[Answer]:
-    """The answers of one file; `README.md` beside them says how they are written."""
-    found: list[Answer] = []
-    given = heading = ""
-    tokens = MARKDOWN.parse(text)
-    for before, token in itertools.pairwise(tokens):
-        if before.type == "heading_open" and before.tag == "h2":
-            heading = token.content
-            if match := HEADING.fullmatch(heading):
-                found.append(Answer(exercise, match["kind"], match["title"], match["claim"], given))
-            elif heading != "Given":
-                raise ValueError(
-                    f"{exercise}: expected 'Given', 'Right: …' or 'Wrong: … -> diagnosis', got {heading!r}"
-                )
-        elif token.type == "code_block" and heading == "Given":
-            given = token.content
-        elif token.type == "code_block" and found[-1].code:
-            raise ValueError(f"{exercise}: expected one block of code under {heading!r}, got two: give each a heading")
-        elif token.type == "code_block":
-            found[-1].code = token.content
-        elif token.type == "fence":
-            raise ValueError(f"{exercise}: expected code that is indented, got a fence under {heading!r}: indent it")
-        elif token.type == "inline" and token.content.startswith("Says: "):
-            found[-1].says += (token.content.removeprefix("Says: "),)
-        elif token.type == "inline" and token.content.startswith("Never says: "):
-            found[-1].never_says += (token.content.removeprefix("Never says: "),)
-    return found
-
-
-FILES = {f"{path.parent.name}.{path.stem}": path for path in sorted(FOLDER.glob("*/*.md"))}
-ANSWERS = [one for name, path in FILES.items() for one in read(name, path.read_text("utf-8"))]
 WRONG = [answer for answer in ANSWERS if answer.kind == "Wrong"]
 
 

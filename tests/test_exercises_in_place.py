@@ -16,7 +16,7 @@ import torch._dynamo  # noqa: F401 (loaded at the first look at operations, whic
 
 from course_practice.engine import checking
 from course_practice.exercises import check, registry
-from tests.test_exercises_answers import ANSWERS
+from tests.stored_answers import ANSWERS
 
 CHAPTERS = Path(__file__).resolve().parents[1] / "chapters"
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)

@@ -65,11 +65,7 @@ class Change:
     @functools.cached_property
     def lines(self) -> list[str]:
         """The base's lines with the hunks applied."""
-        lines = list(code_of(self.base))
-        for (start, stop), hunk in sorted(zip(self.spans, self.hunks, strict=True), reverse=True, key=lambda p: p[0]):
-            margin = _margin(lines[start:stop])
-            lines[start:stop] = [margin + line if line else "" for line in hunk.new]
-        return lines
+        return applied(code_of(self.base), self.hunks)
 
     def with_other(self, other: "Change") -> "Change | None":
         """Both changes at once, or None where they touch the same lines or different answers."""
@@ -124,6 +120,19 @@ def hunks_of(diff: str) -> tuple[Hunk, ...]:
         margin = min((len(line) - len(line.lstrip()) for line in old if line), default=0)
         hunks.append(Hunk(*(tuple(line[margin:] for line in lines) for lines in (old, new))))
     return tuple(hunks)
+
+
+def applied(lines: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:
+    """The lines with the hunks in the place of what they replace.
+
+    >>> applied(["def f(x):", "    return x"], hunks_of("- return x\\n+ return -x"))
+    ['def f(x):', '    return -x']
+    """
+    changed = list(lines)
+    for (start, stop), hunk in sorted(((span(lines, hunk), hunk) for hunk in hunks), reverse=True, key=lambda p: p[0]):
+        margin = _margin(changed[start:stop])
+        changed[start:stop] = [margin + line if line else "" for line in hunk.new]
+    return changed
 
 
 def span(lines: Sequence[str], hunk: Hunk) -> tuple[int, int]:
