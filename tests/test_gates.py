@@ -300,6 +300,7 @@ BROKEN = {
     ],
     "outputs.erroring_cells": [
         (output(error="ZeroDivisionError"), "cell 'pitfall-1': the stored output is an error (ZeroDivisionError)"),
+        (output(html='<pre class="course-error">'), "cell 'pitfall-1': what is played stops with an error"),
         (output(stderr="UserWarning: old"), "a warning is stored ('UserWarning: old')"),
         (swap("3**2 ==", "### Text\n3**2 = =="), "cell 'pitfall-1': not Python ("),
         (metadata("pitfall-1", tags=["raises-exception"]), "'raises-exception' lets the cell escape"),

@@ -1,9 +1,11 @@
 """`make lab` lays copies of the chapters for the reader, and never writes over one."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -65,7 +67,18 @@ def test_jupyterlab_starts_for_root_too(user, option, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["lab"])
     monkeypatch.setattr("jupyterlab.labapp.LabApp.launch_instance", started.extend)
     assert lab.main() == 0
-    assert started == [f"--ServerApp.root_dir={ROOT}", *option, "--LabApp.default_url=/lab/tree/my_chapters"]
+    page = [
+        "--LabApp.default_url=/lab/tree/my_chapters",
+        f"--LabApp.app_settings_dir={ROOT / 'tools' / 'lab_settings'}",
+    ]
+    assert started == [f"--ServerApp.root_dir={ROOT}", *option, *page]
+
+
+def test_jupyterlab_keeps_the_controls_of_a_copy():
+    (schema,) = Path(sys.prefix).glob("share/jupyter/labextensions/@jupyter-widgets/**/plugin.json")
+    overrides = json.loads((lab.SETTINGS / "overrides.json").read_text(encoding="utf-8"))
+    assert overrides == {"@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True}}
+    assert json.loads(schema.read_text(encoding="utf-8"))["properties"].keys() >= {"saveState"}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a group")

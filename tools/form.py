@@ -12,7 +12,7 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-# Widget views point into the memory of a kernel that is gone; the text/html beside them is what a page shows.
+# Widget views point into the memory of a kernel that is gone; the text/html above them is what a page shows.
 DROPPED_OUTPUT_TYPES = {"application/vnd.jupyter.widget-view+json"}
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # JupyterLab names new cells with 8 random hex digits, other editors with a UUID.
@@ -44,7 +44,9 @@ def normal_form(nb: NotebookNode) -> NotebookNode:
             metadata["jp-MarkdownHeadingCollapsed"] = True
         new = {"cell_type": cell.cell_type, "id": cell_id, "metadata": metadata, "source": source}
         if cell.cell_type == "code":
-            new |= {"execution_count": None, "outputs": _merge_streams([_clean(output) for output in cell.outputs])}
+            outputs = [_clean(output) for output in cell.outputs]
+            outputs = [output for output in outputs if output.get("data", True)]  # nothing but a view is left out
+            new |= {"execution_count": None, "outputs": _merge_streams(outputs)}
         cells.append(nbformat.from_dict(new))  # it is checked as a whole
     normal = nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
     normal.nbformat_minor = 5

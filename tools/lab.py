@@ -17,6 +17,8 @@ from nbformat.sign import NotebookNotary
 from tools.environment import CHAPTERS, ROOT, as_root, chapters
 
 MINE = ROOT / "my_chapters"
+# A copy keeps where the controls of `play` stand, so that it opens with them before its kernel runs.
+SETTINGS = ROOT / "tools" / "lab_settings"
 
 
 def lay(chapter: Path, folder: Path = MINE, fresh: bool = False) -> Path | None:
@@ -82,7 +84,8 @@ def main() -> int:
     from jupyterlab.labapp import LabApp  # seconds, during which Ctrl-C ends with a sentence
 
     page = f"/lab/tree/{opened.relative_to(ROOT).as_posix()}"
-    LabApp.launch_instance([f"--ServerApp.root_dir={ROOT}", *as_root(), f"--LabApp.default_url={page}"])
+    options = [f"--LabApp.default_url={page}", f"--LabApp.app_settings_dir={SETTINGS}"]
+    LabApp.launch_instance([f"--ServerApp.root_dir={ROOT}", *as_root(), *options])
     return 0
 
 

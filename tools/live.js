@@ -87,7 +87,7 @@
         for (const old of box.querySelectorAll("script")) old.replaceWith(Object.assign(document.createElement("script"), { textContent: old.textContent }));
       } else if (data["image/png"]) {
         out.append(Object.assign(new Image(), { src: "data:image/png;base64," + data["image/png"], alt: data["text/plain"] ?? "" }));
-      } else text((data["text/plain"] ?? "") + "\n", "live-value");
+      } else if (data["text/plain"]) text(data["text/plain"] + "\n", "live-value"); // and no controls of ipywidgets
     };
   }
 

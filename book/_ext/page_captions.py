@@ -14,7 +14,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 FIGURE = re.compile(r'<(?:figure|div)\b[^>]*\bclass="course-figure"')
 WORDS = re.compile(r'\baria-label="([^"]*)"')
-MOVES = 'data-course="explore"'
+MOVES = re.compile(r'data-course="(?:explore|play)"')
 FIRST = re.compile(r'\bclass="course-frame" data-text="([^"]*)">')  # the others are hidden
 SHOWN = " Shown: "  # in a figure with controls, what follows changes with them
 MADE = re.compile(r"(?:equals|becomes, by [^;]+,) ([^;]+) \(\d+(?: × \d+)*\)")  # the words of `shapes`
@@ -43,9 +43,9 @@ def nearest(node: nodes.Node, kind: type[nodes.Node]) -> nodes.Node:
 def captioned(html: str, number: str, title: str) -> str:
     """The figure, found under this title, with its caption. Who hears the figure has heard the words: the number is
     enough."""
-    found = (FIRST if MOVES in html else WORDS).search(html)
+    found = (FIRST if MOVES.search(html) else WORDS).search(html)
     words, shown, _ = unescape(found[1]).partition(SHOWN) if found else ("", "", "")
-    moves = " data-course-moves" if MOVES in html and not shown else ""
+    moves = " data-course-moves" if MOVES.search(html) and not shown else ""
     heard = ' aria-hidden="true"' if any(words in unescape(label) for label in WORDS.findall(html)) else ""
     told = escape(words)
     if made := list(dict.fromkeys(MADE.findall(words))):

@@ -40,7 +40,7 @@ class Explorer(Output):
         return (
             f'<div hidden="hidden" class="course-figure" data-course="explore">{css("figure", "controls")}'
             f'<div class="course-controls" hidden>{"".join(controls)}</div>{frames}'
-            f'<p class="course-still">Shown for {escape(_sentence(self.shown))}.</p>'
+            f'<p class="course-still">Shown for {escape(sentence(self.shown))}.</p>'
             f'<p class="course-unseen" role="status"></p></div>{script("explore")}'
         )
 
@@ -76,22 +76,22 @@ def explore(
         )
     frames, errors, png = [], [], None
     for number, values in enumerate(combinations):
-        text = checked_alt(alt(**values)) if callable(alt) else f"{checked_alt(alt)} Shown: {_sentence(values)}."
+        text = checked_alt(alt(**values)) if callable(alt) else f"{checked_alt(alt)} Shown: {sentence(values)}."
         try:
             drawn = draw(**values)
         except Exception as error:  # the reader gets a sentence, the other frames still work
             errors.append(error)
             message = " ".join(str(error).split()) or type(error).__name__
-            text = f"No figure for {_sentence(values)}: {message}"
+            text = f"No figure for {sentence(values)}: {message}"
             frames.append((f"<p>{escape(text)}</p>", text))
             continue
-        frames.append((_frame(drawn, text, str(number)), text))
+        frames.append((frame(drawn, text, str(number)), text))
         if values == shown:
             png = figure_to_png(drawn) if isinstance(drawn, Figure) else getattr(drawn, "png", None)
     if len(errors) == len(combinations):
         raise errors[0]
-    spoken = [{_words(name): value for name, value in named.items()} for named in (offered, shown)]
-    explorer = Explorer(*spoken, combinations.index(shown), frames, png)
+    named = [{spoken(name): value for name, value in each.items()} for each in (offered, shown)]
+    explorer = Explorer(*named, combinations.index(shown), frames, png)
     check_size(explorer._repr_html_(), f"It holds {len(frames)} frames: offer fewer values, or draw fewer points.")
     return explorer
 
@@ -128,15 +128,22 @@ def _options(name: str, given) -> list:
     return options
 
 
-def _sentence(values: Mapping) -> str:
-    return ", ".join(f"{_words(name)} = {label(value)}" for name, value in values.items())
+def sentence(values: Mapping) -> str:
+    """Names and values as the reader sees them.
+
+    >>> sentence({"top_k": 5, "warm": True})
+    'top k = 5, warm = on'
+    """
+    return ", ".join(f"{spoken(name)} = {label(value)}" for name, value in values.items())
 
 
-def _words(name: str) -> str:
+def spoken(name: str) -> str:
+    """A parameter's name in words."""
     return name if name.startswith("d_") else name.replace("_", " ")
 
 
-def _frame(drawn, text: str, salt: str) -> str:
+def frame(drawn, text: str, salt: str) -> str:
+    """What a figure's function returned, as HTML: a figure, or what shows itself as HTML."""
     if isinstance(drawn, Figure):
         return figure_to_svg(drawn, text, salt, crop=drawn.get_layout_engine() is None)
     if isinstance(drawn, Shown):

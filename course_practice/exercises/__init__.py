@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from course_practice.engine import Exercise, Result, Solution, check_exercise, kept_solution, progress_file
+from course_practice.engine import Exercise, Result, Solution, check_exercise, kept_solution, progress_file, yours
 from course_practice.engine.texts import with_text
 from course_practice.suggest import nearest_repair
 
-__all__ = ["Exercise", "Result", "check", "kept_solution", "progress_file", "registry", "show_solution"]
+__all__ = ["Exercise", "Result", "check", "kept_solution", "progress_file", "registry", "show_solution", "yours"]
 
 
 def registry() -> dict[str, Exercise]:

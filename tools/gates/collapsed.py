@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 from tools.gates.reading import calls, nodes, read, tags
 from tools.template import FOLD, HIDE_INPUT, HIDE_OUTPUT, PREDICTION, SAW
 
-DRAWS_NOTHING = {"apply_style"}  # of what course_lib.figures offers
+DRAWS_NOTHING = {"apply_style", "play"}  # of what course_lib.figures offers; what is played is the reader's to change
 FOLDED_CALLS = ("quiz", "warm_up", "show_solution")
 SAW_OPENLY = re.compile(rf"^\**{SAW}", re.MULTILINE)
 OPEN = FOLD.format(summary=SAW)

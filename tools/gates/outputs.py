@@ -31,7 +31,7 @@ MACHINE = {
     ),
 }
 # How the text form of a figure begins that carries its alternative text.
-SAID = ("Figure: ", "Explore: ", "Attention view: ")
+SAID = ("Figure: ", "Explore: ", "Attention view: ", "Play: ")
 # What tells too much where it stands in the first line of an output whose prediction is still open.
 TELLS = re.compile(r"\btensor\(|\btorch\.Size|\b(?:True|False|passed|failed)\b|nan\b", re.IGNORECASE)
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?<!,)")
@@ -80,6 +80,8 @@ def erroring_cells(path: Path) -> list[str]:
                 found.append(
                     f"{where}: the stored output is an error ({output.ename}): mend the cell, then make notebooks"
                 )
+            if 'class="course-error"' in output.get("data", {}).get("text/html", ""):
+                found.append(f"{where}: what is played stops with an error: mend the cell, then make notebooks")
             if output.output_type == "stream" and output.name == "stderr":
                 found.append(f"{where}: a warning is stored ({output.text.strip()[:60]!r}): mend what causes it")
         escapes = [tag for tag in cell.metadata.get("tags", []) if ESCAPE_TAG.match(tag)]
