@@ -94,7 +94,8 @@ def play(draw: Callable, *, alt: str, **controls) -> Playground:
         field.continuous_update = quick  # menus and checkboxes take no notice
     panel.children = [HBox(panel.kwargs_widgets, layout=Layout(flex_flow="row wrap")), result]
     *first, drawn = panel.result
-    return Playground(*first, figure_to_png(drawn) if isinstance(drawn, Figure) else None, panel)
+    png = figure_to_png(drawn) if isinstance(drawn, Figure) else getattr(drawn, "png", None)
+    return Playground(*first, png, panel)
 
 
 def _drawn(call: Callable, alt: str) -> tuple[str, str, Any]:

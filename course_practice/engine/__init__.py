@@ -2,7 +2,7 @@
 
 from course_practice.engine.checking import check_exercise
 from course_practice.engine.model import Budget, Case, Convention, Exercise, Mistake, case
-from course_practice.engine.progress import kept_solution, progress_file, yours
+from course_practice.engine.progress import kept_solution, progress_file
 from course_practice.engine.report import Result, Solution
 
 __all__ = [
@@ -17,5 +17,4 @@ __all__ = [
     "check_exercise",
     "kept_solution",
     "progress_file",
-    "yours",
 ]

@@ -124,18 +124,6 @@ def kept_solution(exercise_id: str) -> Callable[..., Any]:
         raise RuntimeError(f"expected kept source of {exercise_id} that runs, got {error!r}: check it again") from error
 
 
-def yours(exercise_id: str, until_then: Callable[..., Any]) -> tuple[Callable[..., Any], str]:
-    """Your kept answer to an exercise, or `until_then` as long as there is none; and whose it is.
-
-    >>> yours("masks.causal", torch.tril)[1]    # doctest: +SKIP
-    "the library's"
-    """
-    try:
-        return kept_solution(exercise_id), "yours"
-    except (LookupError, RuntimeError):
-        return until_then, "the library's"
-
-
 def rebuild(source: str, file: str = "<kept solution>") -> Callable[..., Any]:
     """Execute kept source and give back what its last definition defines; an error where that does not end well.
 
