@@ -11,7 +11,8 @@ from nbformat import NotebookNode
 from tools.gates.reading import calls, nodes, read, tags
 from tools.template import FOLD, HIDE_INPUT, HIDE_OUTPUT, PREDICTION, SAW
 
-DRAWS_NOTHING = {"apply_style", "play"}  # of what course_lib.figures offers; what is played is the reader's to change
+DRAWS_NOTHING = {"apply_style"}  # of what course_lib.figures offers
+PLAYED = "play"  # a function that a reader drives is the reader's to change
 FOLDED_CALLS = ("quiz", "warm_up", "show_solution")
 SAW_OPENLY = re.compile(rf"^\**{SAW}", re.MULTILINE)
 OPEN = FOLD.format(summary=SAW)
@@ -54,7 +55,7 @@ def folded_inputs(path: Path) -> list[str]:
         where = f"{path.name}, cell {cell.id!r}"
         if "hide-cell" in tags(cell):
             found.append(f"{where}: the tag 'hide-cell' is not used: fold its input with {HIDE_INPUT!r}")
-        if cell.cell_type != "code" or HIDE_INPUT in tags(cell):
+        if cell.cell_type != "code" or HIDE_INPUT in tags(cell) or calls(cell.source, PLAYED):
             continue
         called = [call.func.id for call in calls(cell.source, *FOLDED_CALLS, *drawing)]
         if called:
