@@ -160,6 +160,16 @@ def _source(model):
     return not _same(_logits(model, src=other), _logits(model))
 
 
+@torch.enable_grad()
+def _gradient(model):
+    """Does every matrix learn? A bias of keys has a right to none."""
+    logits = model(SRC, TGT)
+    if not logits.requires_grad:
+        return False
+    logits.logsumexp(dim=-1).mean().backward()
+    return all(p.grad is not None and bool(p.grad.any()) for p in model.parameters() if p.dim() > 1)
+
+
 PROBES = {
     "leak": (_leak, "an output moves when a later target token is edited"),
     "pads on the source": (_source_pads, "logits move when pads are put behind the source"),
@@ -168,6 +178,7 @@ PROBES = {
     "reach": (_reach, "a vector of the memory does not move when a source token is edited"),
     "the source arrives": (_source, "logits do not move when a source token is edited"),
     "the past arrives": (_past, "an output does not move when a target token before it is edited"),
+    "gradient": (_gradient, "a matrix gets no gradient, so it never learns"),
 }
 
 
