@@ -1,4 +1,4 @@
-"""Three probes that find most silent bugs of a sequence model, and a recorder of its attention weights.
+"""Three probes that find many silent bugs of a sequence model, and a recorder of its attention weights.
 
 They take any function from ids (or vectors) to outputs: your model, half of it, or a class written five minutes ago.
 """

@@ -6,6 +6,7 @@ import textwrap
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 import course_lib.encoder
 import course_lib.multi_head
@@ -300,7 +301,7 @@ def equal_to_pytorch(parts):
     theirs = nn.Transformer(*sizes, batch_first=True).double()
     theirs.encoder.norm = theirs.decoder.norm = None
     theirs.encoder.enable_nested_tensor = False
-    with parts, torch.no_grad():
+    with parts:
         torch.manual_seed(0)
         model = Transformer(CONFIG).double().eval()
         src, tgt = model.src_embedding(SRC), model.tgt_embedding(TGT)
@@ -311,7 +312,13 @@ def equal_to_pytorch(parts):
         masks = {"src_key_padding_mask": SRC == 0, "memory_key_padding_mask": SRC == 0}
         order = ~torch.ones(3, 3, dtype=torch.bool).tril()
         hidden = theirs(src, tgt, tgt_mask=order, tgt_key_padding_mask=TGT == 0, **masks)
-        return torch.allclose(model.output(hidden), model(SRC, TGT), rtol=0, atol=1e-12)
+        both = [(each, *_gradient(each, model)) for each in (model.output(hidden), model(SRC, TGT))]
+        return all(torch.allclose(*pair, rtol=0, atol=1e-12) for pair in zip(*both, strict=True))
+
+
+def _gradient(each, model):
+    """Of the matrix that embeddings and output layer share: all paths go through it."""
+    return torch.autograd.grad(F.cross_entropy(each.mT, TGT), model.output.weight)
 
 
 @pytest.mark.parametrize("turn", range(6))
@@ -327,27 +334,37 @@ def test_a_machine_of_kept_answers_equals_pytorchs_whatever_its_parts_are_called
 
 
 def moved_by(places):
-    """How far the logits move when `places` are replaced under the same weights, as chapter 17 judges them."""
-    with torch.no_grad():
-        torch.manual_seed(0)
-        right = Transformer(CONFIG).double().eval()
-        expected = right(SRC, TGT)
-        with put_in(places):
-            torch.manual_seed(1)
-            machine = Transformer(CONFIG).double().eval()
-            machine.src_embedding.tokens.weight.copy_(right.src_embedding.tokens.weight)
-            x, y = right.src_embedding(SRC), right.tgt_embedding(TGT)
-            for stack, streams in (("encoder", (x,)), ("decoder", (y, x))):
-                for one, other in zip(getattr(right, stack).layers, getattr(machine, stack).layers, strict=True):
-                    copy_layer(one, other, *streams, d_ff=CONFIG.d_ff)
-            return (machine(SRC, TGT) - expected).abs().max().item()
+    """How far logits move when `places` are replaced under the same weights, before and after one update.
+
+    Chapter 17 judges them so. An update moves each weight by its gradient, so that a wrong one shows.
+    """
+    torch.manual_seed(0)
+    right = Transformer(CONFIG).double().eval()
+    with put_in(places):
+        torch.manual_seed(1)
+        machine = Transformer(CONFIG).double().eval()
+        machine.output.weight.data.copy_(right.output.weight)
+        x, y = right.src_embedding(SRC), right.tgt_embedding(TGT)
+        for stack, streams in (("encoder", (x,)), ("decoder", (y, x))):
+            for one, other in zip(getattr(right, stack).layers, getattr(machine, stack).layers, strict=True):
+                copy_layer(one, other, *streams, d_ff=CONFIG.d_ff)
+        got = _logits_around_an_update(machine)
+    expected = _logits_around_an_update(right)
+    return [(a - b).abs().max().item() for a, b in zip(got, expected, strict=True)]
+
+
+def _logits_around_an_update(machine):
+    before = machine(SRC, TGT)
+    F.cross_entropy(before.mT, TGT).backward()
+    torch.optim.SGD(machine.parameters(), lr=0.1).step()
+    return before.detach(), machine(SRC, TGT).detach()
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.exercise)
 def test_without_an_answer_of_yours_another_solution_of_the_course_stands_in(keep, part):
     answer, maker = OwnParts().answer(part)
     assert maker == ("the library" if part.exercise == "attention.scaled_dot_product" else "the course")
-    assert moved_by(dict.fromkeys(part.used, answer)) < 1e-5  # some compute in single precision
+    assert max(moved_by(dict.fromkeys(part.used, answer))) < 1e-5  # some compute in single precision
 
 
 def test_your_answer_goes_before_the_courses(keep):
@@ -360,7 +377,9 @@ def test_your_answer_goes_before_the_courses(keep):
 
 @pytest.mark.parametrize("name", WRONG_PARTS)
 def test_equality_under_copied_weights_finds_every_wrong_part(name):
-    assert moved_by(WRONG_PARTS[name]) > 1e-3
+    before, after = moved_by(WRONG_PARTS[name])
+    assert after > 1e-3
+    assert (before == 0) == (name == "scores without a gradient")
 
 
 def test_the_comparison_can_fail(keep):
@@ -375,6 +394,11 @@ def test_the_comparison_can_fail(keep):
     parts = OwnParts()  # it passes the trial, which hides nothing
     assert "EncoderLayer" in parts.own
     assert not equal_to_pytorch(parts.to_compare())
+
+
+def test_the_comparison_sees_a_gradient_that_is_cut(keep):
+    with put_in(WRONG_PARTS["scores without a gradient"]):
+        assert not equal_to_pytorch(OwnParts())
 
 
 def test_a_layer_whose_weights_cannot_be_told_apart_is_left_out_with_a_reason(keep):
@@ -428,14 +452,15 @@ def test_a_part_is_put_in_and_taken_out_again_also_after_an_error():
 
 
 @pytest.mark.parametrize("name", WRONG_PARTS)
-def test_every_wrong_part_runs_and_moves_the_logits(name):
+def test_every_wrong_part_runs_and_moves_the_logits_but_one_that_only_cuts_a_gradient(name):
     expected = logits()
     with put_in(WRONG_PARTS[name]):
         got = logits()
     assert got.shape == expected.shape
     assert got.isfinite().all()
     real = TGT != 0
-    assert (got - expected).abs()[real].max() > 1e-3
+    moved = (got - expected).abs()[real].max()
+    assert moved == 0 if name == "scores without a gradient" else moved > 1e-3
     assert torch.equal(logits(), expected)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from course_lib.attention import scaled_dot_product_attention
 from course_lib.masks import masked_softmax
 from course_lib.positional_encoding import sinusoidal_encoding
 
@@ -64,6 +65,13 @@ def unscaled(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = No
     return weights @ value, weights
 
 
+def scores_without_gradient(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """The right numbers, but nothing that makes the queries and keys can learn."""
+    return scaled_dot_product_attention(query.detach(), key.detach(), value, mask)
+
+
 def cut_without_transpose(x: Tensor, n_heads: int) -> Tensor:
     """Heads of whole tokens: the shape is right."""
     return x.reshape(len(x), n_heads, x.shape[1], -1)
@@ -85,6 +93,9 @@ WRONG_PARTS: dict[str, dict[str, Callable]] = {
     "positions: sine twice": {"course_lib.positional_encoding.sinusoidal_encoding": sines_alone},
     "no padding masks": {"course_lib.transformer.padding_mask": hides_nothing},
     "no division by √d_k": {"course_lib.multi_head.scaled_dot_product_attention": unscaled},
+    "scores without a gradient": {
+        "course_lib.multi_head.scaled_dot_product_attention": scores_without_gradient,
+    },
     "heads cut without transpose": {
         "course_lib.multi_head.split_heads": cut_without_transpose,
         "course_lib.multi_head.merge_heads": merge_without_transpose,
