@@ -1,4 +1,4 @@
-# Every habit of the project is a target here; `make` alone lists them. CONTRIBUTING.md says more.
+# Every command of the project is a target here; `make` alone lists them. CONTRIBUTING.md says more.
 PYTHON    ?= python3
 NOTEBOOKS ?=
 VERSIONS  ?= installed

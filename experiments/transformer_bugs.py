@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from course_lib.reproducible import make_reproducible
 from course_lib.tokens import BOS, EOS, PAD
-from course_practice.assembly.colleague import BUGS, machine_with
+from course_practice.assembly.buggy_transformer import BUGS, machine_with
 from experiments import store
 
 N_WORDS, FIRST = 15, 4

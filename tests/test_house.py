@@ -19,10 +19,10 @@ from course_lib.masks import masked_softmax
 from course_practice.exercises import progress_file
 from tools import address
 from tools.environment import LIBRARY, PRACTICE, ROOT, chapters, environment
-from tools.gates import library, links
+from tools.gates import imports, links
 
 MODULES = sorted([*LIBRARY.rglob("*.py"), *PRACTICE.rglob("*.py")])
-BANKS = library.banks(PRACTICE)
+BANKS = imports.banks(PRACTICE)
 SUBJECTS = {path.stem[3:] for path in chapters()}
 EXPERIMENTS = sorted((ROOT / "experiments").rglob("*.py"))
 BENCHMARKS = sorted((ROOT / "benchmarks").rglob("*.py"))
@@ -34,15 +34,15 @@ def module_name(path: Path) -> str:
 
 
 def test_imports_of_the_library_point_down():
-    complaints.none(library.downward(LIBRARY))
+    complaints.none(imports.downward(LIBRARY))
 
 
 def test_imports_go_in_no_circle():
-    complaints.none(library.circles(LIBRARY) + library.circles_of_files(PRACTICE))
+    complaints.none(imports.circles(LIBRARY) + imports.circles_of_files(PRACTICE))
 
 
 def test_the_engine_and_the_search_are_handed_what_stands_above_them():
-    complaints.none(library.handed_in(PRACTICE))
+    complaints.none(imports.handed_in(PRACTICE))
 
 
 def test_no_duration_is_measured_by_the_clock_on_the_wall():
@@ -55,7 +55,7 @@ def test_no_duration_is_measured_by_the_clock_on_the_wall():
 @pytest.mark.parametrize("path", [path for path in MODULES if path not in BANKS], ids=module_name)
 def test_public_definitions_are_documented(path):
     """A chapter's own module shows an example for each of them."""
-    complaints.none(library.documented(path, examples=path.parent == LIBRARY and path.stem in SUBJECTS))
+    complaints.none(imports.documented(path, examples=path.parent == LIBRARY and path.stem in SUBJECTS))
 
 
 @pytest.mark.parametrize("path", MODULES, ids=module_name)
@@ -70,7 +70,7 @@ def test_worked_examples_of_tools_and_benchmarks_run(path):
 
 
 def test_benchmarks_are_documented():
-    complaints.none([complaint for path in BENCHMARKS for complaint in library.documented(path, examples=False)])
+    complaints.none([complaint for path in BENCHMARKS for complaint in imports.documented(path, examples=False)])
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)

@@ -14,7 +14,7 @@ from course_practice.quizzes.engine.text import read as read_questions
 from tools import new
 from tools.environment import ROOT
 from tools.form import read
-from tools.gates import library
+from tools.gates import imports
 from tools.template import AFTER, BEFORE, EXERCISES, QUIZ_QUESTIONS
 
 
@@ -25,7 +25,7 @@ def tree(tmp_path):
         "_toc.yml",
         "book/chapters.yml",
         "book/systems.yml",
-        "tools/gates/library.py",
+        "tools/gates/imports.py",
         "chapters/05_masks.ipynb",
         "chapters/20_modern.ipynb",
         "course_practice/exercises/masks/__init__.py",
@@ -74,8 +74,8 @@ def test_a_new_chapter_has_every_section_module_test_questions_and_exercises(tre
     assert list(parts[-1]["chapters"])[-2:] == ["20_modern", "21_temperature"]
     contents = (tree / "_toc.yml").read_text(encoding="utf-8")
     assert "chapters/20_modern\n      - file: chapters/21_temperature\n" in contents
-    assert '("temperature",),\n' in (tree / "tools" / "gates" / "library.py").read_text(encoding="utf-8")
-    assert library.documented(tree / "course_lib" / "temperature.py") == []
+    assert '("temperature",),\n' in (tree / "tools" / "gates" / "imports.py").read_text(encoding="utf-8")
+    assert imports.documented(tree / "course_lib" / "temperature.py") == []
     for name in ("course_lib/temperature.py", "tests/test_temperature.py", "21_temperature.ipynb", "chapters.yml"):
         assert any(line.startswith(name) or f"/{name}:" in f"/{line}" for line in new.still_open(tree)), name
 

@@ -9,7 +9,7 @@ import pytest
 from tools.environment import LIBRARY, ROOT, chapters
 from tools.form import read
 from tools.gates import notation
-from tools.gates.reading import syntax_tree
+from tools.gates.parsing import syntax_tree
 
 each_chapter = pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
 MODULES = sorted(LIBRARY.rglob("*.py"))

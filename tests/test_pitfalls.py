@@ -14,7 +14,7 @@ from course_practice.exercises import registry
 from tools import pitfalls
 from tools.environment import CHAPTERS, ROOT
 from tools.gates.links import contents
-from tools.gates.reading import anchor, calls
+from tools.gates.parsing import anchor, calls
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 page_pitfalls = import_module("page_pitfalls")

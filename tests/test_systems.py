@@ -14,7 +14,7 @@ from tools.environment import CHAPTERS, LIBRARY, ROOT, chapters
 from tools.form import read
 from tools.gates.definitions import definitions, is_definition_cell, module_of
 from tools.gates.links import anchors
-from tools.gates.reading import syntax_tree
+from tools.gates.parsing import syntax_tree
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 page_systems = import_module("page_systems")

@@ -14,7 +14,7 @@ import re
 from nbformat import NotebookNode
 
 from tools.environment import RESULTS
-from tools.gates.reading import calls, parts, placed, strings, tags, words
+from tools.gates.parsing import calls, parts, placed, strings, tags, words
 from tools.template import COMPUTED_ROW, HIDE_INPUT, MACHINE, NEED, PREDICTION, READER, SET_UP_TAG
 
 SECONDS = (5, 10, 20, 30, 60, 90, 120, 180, 300, 600)

@@ -175,7 +175,7 @@ def new_chapter(subject: str, root: Path = ROOT) -> list[Path]:
     after(contents, rf"( *- file: chapters/){last}\n", rf"\g<0>\g<1>{chapter.stem}\n")
     entry = f'    {chapter.stem}: {{ title: {subject.replace("_", " ").capitalize()}, about: "TODO a sentence." }}\n'
     after(parts, rf"    {last}: .*\n", r"\g<0>" + entry)
-    floors = root / "tools" / "gates" / "library.py"
+    floors = root / "tools" / "gates" / "imports.py"
     after(floors, r'    \("translation", "__main__"\),\n', f'    ("{subject}",),\n' + r"\g<0>")
     test = f"test_{subject}.py::test_{subject}_equals_an_independent_judge"
     rows = add_row(chapter, f"TODO what {subject} does", [f"{subject}.{subject}"], [test], [], root)

@@ -25,7 +25,7 @@ from nbformat import NotebookNode
 
 from tools import nbval_plugin
 from tools.environment import CHAPTERS, RESULTS, ROOT, chapters, environment, notebook
-from tools.gates.reading import read
+from tools.gates.parsing import read
 from tools.notebooks import write_atomically
 from tools.stages import longest_first, workers
 from tools.template import SET_UP_TAG

@@ -8,7 +8,7 @@ from pathlib import Path
 from tools import template
 from tools.cost import rows
 from tools.form import normal_form, text_of
-from tools.gates.reading import Part, calls, markdown, parts, read, strings, words
+from tools.gates.parsing import Part, calls, markdown, parts, read, strings, words
 
 MADE = "run make notebooks"
 ROLE = re.compile(r"\{[\w:-]+\}$")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from tools.gates.reading import calls, nodes, read, tags
+from tools.gates.parsing import calls, nodes, read, tags
 from tools.template import FOLD, HIDE_INPUT, HIDE_OUTPUT, PREDICTION, SAW
 
 DRAWS_NOTHING = {"apply_style"}  # of what course_lib.figures offers

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from tools.gates.reading import read, syntax_tree
+from tools.gates.parsing import read, syntax_tree
 
 Definition = ast.FunctionDef | ast.ClassDef
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
 
-from tools.gates.reading import html, read
+from tools.gates.parsing import html, read
 
 PHONE, SMALLEST = 358, 10.5  # pixels: a drawing on a screen of 390, and its letters (11, less what a legend adds)
 COLORS = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#999999"}  # of course_lib.figures.style

@@ -13,7 +13,7 @@ from nbformat import NotebookNode
 
 from tools.environment import LIBRARY, ROOT
 from tools.gates.outputs import SAID
-from tools.gates.reading import calls, nodes, read, tags
+from tools.gates.parsing import calls, nodes, read, tags
 
 # A number as prose writes it. No letter, underscore, or slash stands before it: W_1, GPT-2, and float32 are names.
 WRITTEN = re.compile(

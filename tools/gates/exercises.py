@@ -9,7 +9,7 @@ from pathlib import Path
 from nbformat import NotebookNode
 
 from tools.gates.outputs import texts
-from tools.gates.reading import calls, parts, read, strings, syntax_tree
+from tools.gates.parsing import calls, parts, read, strings, syntax_tree
 from tools.template import exercise_heading
 
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import nbformat
 
-from tools.gates.reading import Part, anchor, markdown_parts, parts, read
+from tools.gates.parsing import Part, anchor, markdown_parts, parts, read
 
 # What only a published course has: pip finds it, Colab opens it, Pages shows it. Chapters cite pages of others.
 OWN = re.compile(

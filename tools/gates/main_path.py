@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tools import template
 from tools.cost import minutes_to_read
-from tools.gates.reading import (
+from tools.gates.parsing import (
     Placed,
     calls,
     markdown,

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from tools.environment import ROOT
-from tools.gates.reading import read
+from tools.gates.parsing import read
 
 PAGE = ROOT / "book" / "notation.md"
 LOCAL, NAMES = "Letters of one chapter", "Names"  # sections with a meaning of their own

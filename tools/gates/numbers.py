@@ -37,7 +37,7 @@ from tools.gates.evidence import (
     stems,
 )
 from tools.gates.notation import FORMULA
-from tools.gates.reading import markdown, nodes, read
+from tools.gates.parsing import markdown, nodes, read
 
 BEFORE, AFTER = 4, 4
 SMALL = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}

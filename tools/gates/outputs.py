@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup, Tag
 from bs4.element import CData, PreformattedString
 from nbformat import NotebookNode
 
-from tools.gates.reading import html, parsed, read
+from tools.gates.parsing import html, parsed, read
 from tools.template import HIDE_OUTPUT
 
 LARGEST_OUTPUT, LARGEST_NOTEBOOK = 330_000, 2_000_000  # bytes

@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 
 from course_lib.figures.style import FONTS
 from tools.gates.outputs import SAID
-from tools.gates.reading import calls, html, nodes, read, syntax_tree
+from tools.gates.parsing import calls, html, nodes, read, syntax_tree
 from tools.nbval_plugin import SANITIZED, compared
 
 # By these a cell would choose a font itself: as an argument, a name, a setting.

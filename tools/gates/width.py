@@ -8,7 +8,7 @@ from nbformat import NotebookNode
 
 from tools.environment import LIBRARY
 from tools.gates.definitions import is_definition_cell, module_of
-from tools.gates.reading import read, tags
+from tools.gates.parsing import read, tags
 from tools.template import COLUMNS, SET_UP_TAG
 
 

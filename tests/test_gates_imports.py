@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.gates import library, links, pages
+from tools.gates import imports, links, pages
 
 FLOORS = {"tokens": 0, "masks": 1, "model": 2, "figures": 3}
 WHOLE = {
@@ -16,20 +16,20 @@ WHOLE = {
     "figures/draw.py": "import math\n",
 }
 BROKEN = [
-    (library.downward, {"masks.py": "from course_lib.model import Model\n"}, "imports model, from floor 1 up to 2"),
-    (library.downward, {"masks.py": "def f():\n    import course_lib.model\n"}, "imports model, from floor 1 up to 2"),
-    (library.downward, {"masks.py": "from course_lib import model\n"}, "imports model, from floor 1 up to 2"),
+    (imports.downward, {"masks.py": "from course_lib.model import Model\n"}, "imports model, from floor 1 up to 2"),
+    (imports.downward, {"masks.py": "def f():\n    import course_lib.model\n"}, "imports model, from floor 1 up to 2"),
+    (imports.downward, {"masks.py": "from course_lib import model\n"}, "imports model, from floor 1 up to 2"),
     (
-        library.downward,
+        imports.downward,
         {"figures/draw.py": "from course_lib.tokens import PAD\n"},
         "figures knows arrays and strings only",
     ),
-    (library.downward, {"model.py": "from course_practice import check\n"}, "practice stands on the library"),
-    (library.downward, {"masks.py": "from .tokens import PAD\n"}, "write the module's whole name"),
-    (library.downward, {"news.py": ""}, "course_lib.news stands on no floor"),
-    (library.downward, {"masks.py": "import course_lib.nothing\n"}, "imports nothing, which stands on no floor"),
-    (library.circles, {"tokens.py": "import course_lib.masks\n"}, "in a circle: masks → tokens → masks"),
-    (library.circles, {"tokens.py": "import course_lib.model\n", "masks.py": ""}, "model → tokens → model"),
+    (imports.downward, {"model.py": "from course_practice import check\n"}, "practice stands on the library"),
+    (imports.downward, {"masks.py": "from .tokens import PAD\n"}, "write the module's whole name"),
+    (imports.downward, {"news.py": ""}, "course_lib.news stands on no floor"),
+    (imports.downward, {"masks.py": "import course_lib.nothing\n"}, "imports nothing, which stands on no floor"),
+    (imports.circles, {"tokens.py": "import course_lib.masks\n"}, "in a circle: masks → tokens → masks"),
+    (imports.circles, {"tokens.py": "import course_lib.model\n", "masks.py": ""}, "model → tokens → model"),
 ]
 
 
@@ -42,10 +42,10 @@ def tree(folder: Path, files: dict[str, str]) -> Path:
 
 
 def complaints(gate, root: Path) -> list[str]:
-    return gate(root, FLOORS) if gate is library.downward else gate(root)
+    return gate(root, FLOORS) if gate is imports.downward else gate(root)
 
 
-@pytest.mark.parametrize("gate", [library.downward, library.circles])
+@pytest.mark.parametrize("gate", [imports.downward, imports.circles])
 def test_library_in_order_passes(gate, tmp_path):
     assert complaints(gate, tree(tmp_path / "course_lib", WHOLE)) == []
 
@@ -66,11 +66,11 @@ PRACTICE = {
 
 def test_the_lowest_packages_of_practice_import_nothing_from_above(tmp_path):
     root = tree(tmp_path / "course_practice", PRACTICE)
-    assert library.handed_in(root) + library.circles_of_files(root) == []
+    assert imports.handed_in(root) + imports.circles_of_files(root) == []
     tree(root, {"engine/run.py": "def f():\n    from course_practice.suggest import nearest_repair\n"})
-    assert library.handed_in(root) == ["course_practice/engine/run.py imports suggest: hand it in"]
+    assert imports.handed_in(root) == ["course_practice/engine/run.py imports suggest: hand it in"]
     tree(root, {"engine/run.py": "from course_practice.engine import checking\n"})
-    (found,) = library.circles_of_files(root)
+    (found,) = imports.circles_of_files(root)
     assert "in a circle: engine.checking → engine.run → engine.checking" in found
 
 
@@ -78,10 +78,10 @@ def test_undocumented_definition_is_refused(tmp_path):
     root = tree(
         tmp_path, {"masks.py": WHOLE["masks.py"], "bare.py": "def f(): ...\n", "dry.py": 'def f():\n    """F."""\n'}
     )
-    assert library.documented(root / "masks.py") == []
-    assert "'f' has no docstring" in library.documented(root / "bare.py")[0]
-    assert "'f' shows no example" in library.documented(root / "dry.py")[0]
-    assert library.documented(root / "dry.py", examples=False) == []
+    assert imports.documented(root / "masks.py") == []
+    assert "'f' has no docstring" in imports.documented(root / "bare.py")[0]
+    assert "'f' shows no example" in imports.documented(root / "dry.py")[0]
+    assert imports.documented(root / "dry.py", examples=False) == []
 
 
 PAGE = """<html lang="en"><head><title>{title}</title><link rel="canonical" href="https://example.org/{title}">

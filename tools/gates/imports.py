@@ -56,7 +56,7 @@ def downward(library: Path, floors: dict[str, int] = FLOORS) -> list[str]:
     found = []
     for name, files in modules(library).items():
         if name not in floors:
-            found.append(f"course_lib.{name} stands on no floor: give it one in tools/gates/library.py")
+            found.append(f"course_lib.{name} stands on no floor: give it one in tools/gates/imports.py")
             continue
         for path, other in [(file, other) for file in files for other in sorted(imports(file)) if other != name]:
             where = f"{path.relative_to(library.parent)} imports {other}"
@@ -65,7 +65,7 @@ def downward(library: Path, floors: dict[str, int] = FLOORS) -> list[str]:
             elif other == "course_practice":
                 found.append(f"{where}, but practice stands on the library: move what you need down")
             elif other not in floors:
-                found.append(f"{where}, which stands on no floor: give it one in tools/gates/library.py")
+                found.append(f"{where}, which stands on no floor: give it one in tools/gates/imports.py")
             elif name in ALONE:
                 found.append(f"{where}, but {name} knows arrays and strings only: pass it what it needs")
             elif floors[other] > floors[name]:
