@@ -80,8 +80,13 @@ def test_most_wrong_answers_are_claimed_to_be_named_or_located():
         ("## Wrong: a title → no-arrow", "expected 'Given'"),
         ("## Right: a\n    x\n\nor\n\n    y", "expected one block of code under 'Right: a', got two"),
         ("## Right: a\n```\nx\n```", "expected code that is indented, got a fence under 'Right: a'"),
+        (
+            "## Right: a\n```diff\n- x\n+ y\n```",
+            "masks.causal: a: expected these lines once in the right answer, got them 0",
+        ),
+        ("## Right: a\n```diff\n+ y\n```", "masks.causal: a: expected a line of the right answer with '+ y', got none"),
     ],
 )
 def test_a_section_in_another_form_is_refused(text, words):
     with pytest.raises(ValueError, match=re.escape(words)):
-        read("toy.double", text)
+        read("masks.causal", text)
