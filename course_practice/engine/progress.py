@@ -16,7 +16,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from course_lib.files import course_home, written_whole
+from course_lib.files import course_home, read_file, written_whole
 from course_practice.engine.run import Limit, run_safely
 
 _BETWEEN = ",\n "  # an exercise a line, which is written ten times as fast as a file with indentation throughout
@@ -35,15 +35,14 @@ def _file() -> Path:
 def load() -> dict[str, dict[str, Any]]:
     """Progress by exercise id; empty where there is none yet. A damaged file is set aside, never overwritten."""
     path = _file()
-    if path.exists() and not path.is_file():  # a device, such as /dev/null
+    if not path.exists():
         return {}
+    written = read_file(path)
     try:
-        content = json.loads(path.read_text(encoding="utf-8-sig"))  # Notepad puts a mark at the beginning
+        content = json.loads(written.decode("utf-8-sig"))  # Notepad puts a mark at the beginning
         if isinstance(content, dict) and all(map(is_entry, content.values())):
             _written(content)  # what could not be written again is damaged as well
             return content
-    except FileNotFoundError:
-        return {}
     except (ValueError, RecursionError):
         pass
     names = (path.with_suffix(f".damaged{number}.json") for number in itertools.chain([""], itertools.count(2)))
@@ -95,11 +94,8 @@ def record(exercise_id: str, passed: bool, diagnosis: str | None, solution: str 
 @contextlib.contextmanager
 def _updating() -> Iterator[dict[str, dict[str, Any]]]:
     path = _file()
-    if path.is_fifo():  # whoever opens a pipe waits for a reader
-        raise ValueError(f"{path.name} is a pipe, not a file")
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path if path.is_file() or not path.exists() else progress_file()  # never beside a device
-    with FileLock(beside.with_suffix(".lock"), timeout=10):
+    with FileLock(path.with_suffix(".lock"), timeout=10):
         progress = load()
         yield progress
         with written_whole(path) as file:
