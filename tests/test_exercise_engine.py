@@ -472,6 +472,13 @@ def test_a_diff_that_is_not_complete_is_refused(diff, words):
         hunks_of(diff)
 
 
+def test_what_is_right_without_a_fault_is_refused(tmp_path):
+    text = Path(exercises.__file__).with_name("masks") / "causal.md"
+    (tmp_path / text.name).write_text(text.read_text("utf-8").replace("**Fault:** ", ""), "utf-8")
+    with pytest.raises(ValueError, match="expected a name, an indented diff, and a message under"):
+        with_text(registry()["masks.causal"], tmp_path / text.name, "course_practice.exercises.masks.causal")
+
+
 def test_a_mistake_means_the_same_wherever_its_block_stands(tmp_path):
     for name, asked in registry().items():
         path = Path(exercises.__file__).parent.joinpath(*name.split(".")).with_suffix(".md")
