@@ -8,7 +8,7 @@ import nbformat
 import pytest
 import torch
 
-from course_lib.figures import heatmap, new_figure, play
+from course_lib.figures import cells, heatmap, new_figure, play
 from course_practice import yours
 from tools.form import normal_form
 
@@ -54,6 +54,17 @@ def test_controls_are_those_of_interact():
     kinds = [type(field).__name__ for field in playground.panel.children[0].children]
     assert kinds == ["Text", "IntSlider", "FloatSlider", "Dropdown", "Checkbox"]
     assert playground.alt == "None. Shown: text = a, number = 5, size = 0.5, kind = b, yes = off."
+
+
+def test_a_click_turns_a_cell():
+    playground = play(lambda grid: grid[::-1], alt="A mask.", grid=cells("100 110"))
+    assert playground.alt == "A mask. Shown: grid = 100 110."
+    grid = playground.panel.children[0].children[0]
+    grid.children[1].value = True
+    grid.children[3].value = False
+    assert ">010 011</pre>" in playground.panel.children[1].value
+    with pytest.raises(ValueError, match="expected rows of equally many zeros and ones, got '10 1'"):
+        cells("10 1")
 
 
 @pytest.mark.parametrize(("slow", "each_letter"), [(0, False), (100, True)])
@@ -105,7 +116,7 @@ def test_an_error_names_the_line_of_the_cell(monkeypatch):
     exec(compile(CELL, cell, "exec"), scope)
     playground = play(scope["inverse"], alt="A share.", word="ab", times=(1, 5))
     assert playground.text == "called\n1.0"
-    said = "called\nLine 3: return times / len(word)\nZeroDivisionError: division by zero"
+    said = "called\nIn inverse: return times / len(word)\nZeroDivisionError: division by zero"
     assert said in moved(playground, word="")
 
 
@@ -115,7 +126,7 @@ def test_an_error_of_the_readers_kept_answer_names_its_line(monkeypatch):
     first, maker = yours("bpe.encode")
     assert maker == "you"
     said = moved(play(lambda word: first(word), alt="A letter.", word="ab"), word="")
-    assert "Line 2: return word[0]\nIndexError: string index out of range" in said
+    assert "In my_encode: return word[0]\nIndexError: string index out of range" in said
     merge, maker = yours("bpe.merge")
     assert maker == "the course"
     assert merge(("a", "b"), ("a", "b")) == ("ab",)

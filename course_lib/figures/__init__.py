@@ -2,6 +2,7 @@
 
 from course_lib.figures.attention_view import attention_view
 from course_lib.figures.bars import bars
+from course_lib.figures.cells import cells
 from course_lib.figures.display import show
 from course_lib.figures.explore import explore
 from course_lib.figures.heatmap import heatmap, heatmaps

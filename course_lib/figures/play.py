@@ -67,8 +67,8 @@ def play(draw: Callable, *, alt: str, **controls) -> Playground:
     """Let the reader call `draw(**values)` by moving controls, in the kernel that runs the notebook.
 
     Controls are those of `ipywidgets.interact`: a tuple (lowest, highest) is a slider, a text a text field, a list a
-    menu, a bool a checkbox; sliders and menus begin at their parameter's default. `draw` may return anything. What it
-    prints is shown, too, and so is an error of it.
+    menu, a bool a checkbox; and `cells(…)` is a grid. Sliders and menus begin at their parameter's default. `draw` may
+    return anything. What it prints is shown, too, and so is an error of it.
 
     >>> from course_lib.figures import play
     >>> play(lambda word, times=2: word * times, alt="A word, repeated.", word="ha", times=(1, 5))
@@ -90,7 +90,8 @@ def play(draw: Callable, *, alt: str, **controls) -> Playground:
     panel = interactive(called, clear_output=False, **controls)
     quick = time.perf_counter() - begun < SLOW
     for field in panel.kwargs_widgets:
-        field.style.description_width = "initial"
+        if hasattr(field, "style"):
+            field.style.description_width = "initial"
         field.continuous_update = quick  # menus and checkboxes take no notice
     panel.children = [HBox(panel.kwargs_widgets, layout=Layout(flex_flow="row wrap")), result]
     *first, drawn = panel.result
@@ -110,7 +111,7 @@ def _drawn(call: Callable, alt: str) -> tuple[str, str, Any]:
             printed.write("" if drawn is None else str(drawn))
     except (Exception, KeyboardInterrupt) as error:  # the reader may stop what takes too long
         own = [at for at in traceback.extract_tb(error.__traceback__) if not Path(at.filename).exists()]  # in a cell
-        lines = [f"Line {at.lineno}: {at.line}\n" for at in own[-1:]]
+        lines = [f"In {at.name}: {at.line}\n" for at in own[-1:]]
         printed.write("".join([*lines, *traceback.format_exception_only(error)]))
         kind = "error"
     text = printed.getvalue().rstrip()
