@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from glob import escape
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from filelock import FileLock
 
@@ -112,21 +113,20 @@ def kept_solution(exercise_id: str) -> Callable[..., Any]:
             f"expected a kept solution of {exercise_id!r}, got none: pass its check first "
             "(a lambda or a library's own function passes too, but has no source to keep)"
         )
-    file = f"<your {exercise_id}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)  # an error shows its line
     try:
-        return rebuild(source, file)
+        return rebuild(source)
     except Exception as error:
         raise RuntimeError(f"expected kept source of {exercise_id} that runs, got {error!r}: check it again") from error
 
 
-def rebuild(source: str, file: str = "<kept solution>") -> Callable[..., Any]:
+def rebuild(source: str) -> Callable[..., Any]:
     """Execute kept source and give back what its last definition defines; an error where that does not end well.
 
     >>> rebuild("def double(x):\\n    return 2 * x")(4)
     8
     """
-    # linecache may know no file of this name: dataclasses and tracebacks live with that.
+    file = f"<kept solution {crc32(source.encode()):08x}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)  # tracebacks show its lines
     scope: dict[str, Any] = {"__name__": "kept_solution"}
     outcome = run_safely(lambda: exec(compile(source, file, "exec"), scope), (), {}, Limit(TIME_LIMIT))
     if outcome.out_of_time:
