@@ -28,7 +28,7 @@ from course_practice.engine.progress import rebuild
 from course_practice.engine.run import Limit, clock_watched, run_safely
 from course_practice.engine.source import runnable_source, same_code, standalone_source, unfinished_line
 from course_practice.engine.texts import with_text
-from course_practice.exercises import check, kept_solution, progress_file, registry, show_solution
+from course_practice.exercises import check, kept_solution, mine, progress_file, registry, show_solution
 from course_practice.suggest import Budget, nearest_repair
 
 check_exercise = functools.partial(engine.check_exercise, search=nearest_repair)
@@ -757,6 +757,18 @@ def test_solution_is_kept_with_what_it_needs():
     assert torch.equal(kept_solution("toy.double")(torch.ones(3)), torch.full((3,), 2.0))
     for line in ("import torch", "import numpy as np", "FACTOR = 2", "def helper(x):"):
         assert line in progress()["solution"]
+
+
+def test_solution_is_kept_that_is_made_of_another_kept_one(monkeypatch):
+    judge(double)
+    monkeypatch.setitem(globals(), "my_double", kept_solution("toy.double"))
+    rebuilt = rebuild(standalone_source(doubles_twice))
+    assert rebuilt(3) == 12
+    assert mine("masks.causal") is registry()["masks.causal"].reference  # none is kept
+
+
+def doubles_twice(x):
+    return my_double(my_double(x))  # noqa: F821
 
 
 def test_class_is_kept_with_what_it_needs():

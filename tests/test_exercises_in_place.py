@@ -41,7 +41,7 @@ class NotRun:
 def places(subject: str) -> dict[str, dict[str, Any]]:
     """The names that a chapter's notebook has where it shows the solution of an exercise, by exercise.
 
-    Imports, functions, classes, and constants are made; nothing is computed, trained, or drawn.
+    Imports, functions, classes, constants, and earlier answers are made; nothing is computed, trained, or drawn.
     """
     names: dict[str, Any] = {"__name__": "notebook"}
     found = {}
@@ -53,7 +53,7 @@ def places(subject: str) -> dict[str, dict[str, Any]]:
         linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
         for node in ast.parse(source).body:
             code = compile(ast.Module([node], []), file, "exec")
-            if isinstance(node, DEFINITIONS) or is_constant(node):
+            if isinstance(node, DEFINITIONS) or is_constant(node) or is_own(node):
                 exec(code, names)
             elif ast.unparse(node).startswith("show_solution("):
                 found[node.value.args[0].value] = dict(names)
@@ -72,6 +72,11 @@ def is_constant(node: ast.stmt) -> bool:
     return all(isinstance(name.ctx, ast.Store) for name in names) and all(
         isinstance(part, (*written, ast.Name, ast.expr_context)) for part in parts
     )
+
+
+def is_own(node: ast.stmt) -> bool:
+    """`my_mha = mine("multi_head.mha")`: an answer that the reader gave before, here the course's."""
+    return isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("mine(")
 
 
 def names_set_by(code: CodeType) -> set[str]:

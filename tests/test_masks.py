@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from course_lib.attention import scaled_dot_product_attention
 from course_lib.masks import causal_mask, masked_softmax, padding_mask
+from course_practice.exercises.masks.writes import writer
 
 seeds = st.integers(0, 10**6)
 
@@ -276,3 +277,36 @@ def test_the_advice_of_the_error_is_right():
     additive = torch.zeros(3, 5).masked_fill(~keep, float("-inf"))
     assert torch.equal(keep.float().bool(), keep)
     assert torch.equal(additive == 0, keep)
+
+
+# A model that writes: word vectors, masked self-attention in residual sums, an output matrix
+
+
+def model_of(n_layers: int, seed: int) -> tuple:
+    """Matrices for 11 words and 8 features."""
+    generator = torch.Generator().manual_seed(seed)
+    random = torch.randn(2 + 4 * n_layers, 11, 8, generator=generator, dtype=torch.float64) / 8**0.5
+    inside = [matrix[:8] for matrix in random[2:]]
+    return random[0], [tuple(inside[4 * i : 4 * i + 4]) for i in range(n_layers)], random[1].mT
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("n_layers", "hears"), [(1, False), (2, True), (3, True)])
+def test_two_layers_hear_the_order_through_the_mask_alone(n_layers, hears, seed):
+    model, ids = model_of(n_layers, seed), torch.tensor([[1, 5, 6, 7, 8, 9]])
+    swapped = ids[:, [0, 3, 2, 1, 4, 5]]
+    moved = (writer(ids, *model, n_heads=2) - writer(swapped, *model, n_heads=2))[0, -1].abs().max()
+    assert (moved > 1e-6) == hears
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_model_that_writes_is_pytorch_s_encoder_layer_without_norms_and_network(seed):
+    words, layers, output = model_of(2, seed)
+    ids = torch.tensor([[1, 5, 6, 7], [1, 9, 4, 2]])
+    x = words[ids]
+    for w_q, w_k, w_v, w_o in layers:
+        theirs = nn.MultiheadAttention(8, 2, bias=False, batch_first=True).double()
+        theirs.in_proj_weight.data = torch.cat([w_q, w_k, w_v], dim=1).mT
+        theirs.out_proj.weight.data = w_o.mT
+        x = x + theirs(x, x, x, attn_mask=~causal_mask(4), need_weights=False)[0]
+    assert_equal(writer(ids, words, layers, output, n_heads=2), x @ output)

@@ -114,7 +114,9 @@ def kept_solution(exercise_id: str) -> Callable[..., Any]:
             "(a lambda or a library's own function passes too, but has no source to keep)"
         )
     try:
-        return rebuild(source)
+        solution = rebuild(source)
+        solution.kept_as = exercise_id  # for a later solution that is made of this one
+        return solution
     except Exception as error:
         raise RuntimeError(f"expected kept source of {exercise_id} that runs, got {error!r}: check it again") from error
 

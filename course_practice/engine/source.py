@@ -191,6 +191,8 @@ def _line_that_makes(name: str, value: Any, home: str) -> str | None:
         return f"{name} = float({str(value)!r})"
     if value is None or isinstance(value, bool | int | float | str):
         return f"{name} = {value!r}"
+    if exercise_id := getattr(value, "kept_as", None):
+        return f"from course_practice.engine import kept_solution\n{name} = kept_solution({exercise_id!r})"
     own, module = getattr(value, "__name__", None), getattr(value, "__module__", None)
     if own is None:  # a table of the library's
         here = (at for at in sys.modules if at.startswith("course_lib.") and vars(sys.modules[at]).get(name) is value)
