@@ -112,9 +112,7 @@ def how(result: Any, exercise: Any) -> str:
     names = {mistake.name for mistake in exercise.mistakes}
     if result.diagnosis in names or any(result.diagnosis.startswith(f"{name}-and-") for name in names):
         return "named"
-    if not result.lines:
-        return "plain"
-    return "in part" if (result.repair or "").endswith("-in-part") else "located"
+    return "located" if result.lines else "plain"
 
 
 def run(answers: list[dict[str, Any]], jobs: int) -> dict[int, dict[str, Any]]:

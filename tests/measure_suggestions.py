@@ -104,7 +104,7 @@ def slips(count: int) -> Iterator[tuple[str, bool, str]]:
 
 def _elsewhere(exercise: Exercise, found: Repair) -> str:
     """How repaired code does on inputs that the search has not seen."""
-    with applied(*found.edits):
+    with applied(found.edit):
         trees = [part.tree for part in found.parts]
         repaired = run_cell(
             sys.modules["notebook"], "\n\n".join(ast.unparse(ast.fix_missing_locations(t)) for t in trees)
@@ -137,8 +137,7 @@ def main() -> None:
     times, counts = [], collections.Counter()
     for answer, result, seconds in results(options.letters, options.named):
         known = result.diagnosis in {mistake.name for mistake in registry()[answer.exercise].mistakes}
-        in_part = (result.repair or "").endswith("-in-part")
-        where = "passes" if result.passed else "in part" if in_part else "located" if result.lines else ""
+        where = "passes" if result.passed else "located" if result.lines else ""
         counts.update([where or "not located", "named" if known else "not named"])
         counts["named or located"] += known or (where == "located")
         times.append(seconds)

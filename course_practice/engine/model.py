@@ -126,7 +126,7 @@ class Budget:
     A run of an answer on a case is 1, and more where it takes many steps or calls many functions. `seconds` limit all.
     """
 
-    work: float = 3_100
+    work: float = 1_500
     seconds: float = 30.0
 
 
@@ -138,7 +138,7 @@ class Repair(Protocol):
     sentence: str  # where to look, and at what
     quotes: tuple[tuple[str, str], ...]  # the lines to look at, as the learner wrote them
     hint: str  # the change itself
-    beside: Mistake | None  # known, and left after the change
+    remaining: Mistake | None  # known, and still there after the change
 
 
 # `search(exercise, obj, cases, expected, wrong, error_line, **options)`: the engine is handed one, and knows none.

@@ -105,8 +105,7 @@ class Trial:
     def _not_known(self) -> Result:
         """The nearest repair of a wrong answer, else what all wrong cases share, else the first of them."""
         first, found = next(iter(self.differences.items()))
-        given, outcome = self.cases[first], self.outcomes[first]
-        details = self._details(given, outcome)
+        outcome, details = self.outcomes[first], self._details(self.cases[first], self.outcomes[first])
         if found.kind not in ("raised", "returned-none"):
             details += (("Expected", brief(self.expected[first])), ("Got", brief(outcome.value)))
             if found.kind == "coarser":
@@ -115,24 +114,30 @@ class Trial:
         random = self.is_random(first)
         if random:
             found = Difference("random", _RANDOM)
-        line = learner_line(outcome.error, file_of(self.obj)) if outcome.error is not None else None
         known = () if random or outcome.error is not None or not self._searches else self._with_answers()
-        repair = None
-        if not (outcome.error is not None and is_out_of_memory(outcome.error)):  # each variant would want as much
-            repair = self._repair(list(self.differences), line and line[0], seed=1 if random else SEED, known=known)
-        if repair is not None and repair.beside is not None:
-            found = Difference(repair.beside.name, f"Two things. {repair.beside.beside_another}")
+        repair = self._repair_of(outcome, seed=1 if random else SEED, known=known)
+        if repair is not None and repair.remaining is not None:
+            found = Difference(repair.remaining.name, f"Two things. {repair.remaining.beside_another}")
         if repair is not None:
             return with_repair(self.exercise, found, repair, details)
-        if partly := self._partly(known):
-            return failed(self.exercise, partly, details)
+        return failed(self.exercise, self._partly(known) or self._counted(found, outcome), details)
+
+    def _repair_of(self, outcome: Outcome, **options: Any) -> Repair | None:
+        """The nearest repair; `outcome` is that of the first wrong case."""
+        if outcome.error is not None and is_out_of_memory(outcome.error):
+            return None  # each variant would want as much
+        line = learner_line(outcome.error, file_of(self.obj)) if outcome.error is not None else None
+        return self._repair(list(self.differences), line and line[0], **options)
+
+    def _counted(self, found: Difference, outcome: Outcome) -> Difference:
+        """What is wrong, with the parameters that the code never reads, and how many cases are wrong."""
+        sentence = found.sentence
         if outcome.error is None and (names := unread(self.obj, self.exercise.reference)):
-            found = Difference(found.kind, f"{found.sentence} Your code never reads `{'` and `'.join(names)}`.")
+            sentence += f" Your code never reads `{'` and `'.join(names)}`."
         if len(self.cases) > 1:
             are = "is" if len(self.differences) == 1 else "are"
-            count = f"({len(self.differences)} of {len(self.cases)} cases {are} wrong.)"
-            found = Difference(found.kind, f"{found.sentence} {count}")
-        return failed(self.exercise, found, details)
+            sentence += f" ({len(self.differences)} of {len(self.cases)} cases {are} wrong.)"
+        return Difference(found.kind, sentence)
 
     def _known(self) -> tuple[Mistake | None, tuple[Mistake, ...]]:
         """A known mistake that answers as the learner's object does, or two at once, and which those are."""

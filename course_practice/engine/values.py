@@ -22,7 +22,7 @@ _DTYPES = {
 
 
 @dataclass(frozen=True)
-class Foreign:
+class Unsupported:
     """What no exercise asks for, in the words in which it is shown."""
 
     text: str
@@ -32,7 +32,7 @@ class Foreign:
 
 
 def plain(value: Any) -> Any:
-    """An answer as ordinary tensors, arrays, numbers, and texts, in lists and tuples; all else is `Foreign`.
+    """An answer as ordinary tensors, arrays, numbers, and texts, in lists and tuples; all else is `Unsupported`.
 
     >>> plain([1, torch.ones(2, requires_grad=True)])
     [1, tensor([1., 1.])]
@@ -44,7 +44,7 @@ def plain(value: Any) -> Any:
         try:
             return _plain_list(value, DEEPEST_LIST, room)
         except _TooMuch as much:
-            return Foreign(f"a {'list' if isinstance(value, list) else 'tuple'} {much}")
+            return Unsupported(f"a {'list' if isinstance(value, list) else 'tuple'} {much}")
     return _plain(value)
 
 
@@ -63,7 +63,7 @@ def _plain_list(value: list | tuple, depth: int, room: list[int]) -> list | tupl
 
 
 def _plain(value: Any) -> Any:
-    if value is None or value is ... or isinstance(value, Foreign):
+    if value is None or value is ... or isinstance(value, Unsupported):
         return value
     if isinstance(value, Tensor):
         return _plain_tensor(value)
@@ -72,23 +72,23 @@ def _plain(value: Any) -> Any:
     for kind in (bool, int, float, complex, str, Fraction):
         if isinstance(value, kind):
             return value if type(value) is kind else kind(value)
-    return Foreign(safe_text(repr, value))
+    return Unsupported(safe_text(repr, value))
 
 
-def _plain_tensor(value: Tensor) -> Tensor | Foreign:
+def _plain_tensor(value: Tensor) -> Tensor | Unsupported:
     known = type(value) in (Tensor, torch.nn.Parameter, torch.nn.Buffer)
     name = "a tensor" if known else f"a tensor of the class {type(value).__name__}"
     try:
         if value.dtype not in _DTYPES or value.is_quantized or value.is_nested:
-            return Foreign(f"{name} of {value.dtype}{', nested' * value.is_nested}")
+            return Unsupported(f"{name} of {value.dtype}{', nested' * value.is_nested}")
         if value.is_meta:
-            return Foreign(f"{name} without numbers (device='meta')")
+            return Unsupported(f"{name} without numbers (device='meta')")
         if value.layout is not torch.strided:
-            return Foreign(f"{name} of the layout {value.layout}, not a dense one: end with `.to_dense()`")
+            return Unsupported(f"{name} of the layout {value.layout}, not a dense one: end with `.to_dense()`")
         bare = value.as_subclass(Tensor).detach().cpu()
         return bare.to(_WIDER.get(bare.dtype, bare.dtype))
     except Exception:  # a class of its own
-        return Foreign(name)
+        return Unsupported(name)
 
 
 def safe_text(form: Callable[[Any], str], value: Any) -> str:

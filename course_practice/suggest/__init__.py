@@ -12,12 +12,12 @@ One search, from wrong code to sentence. A learner's softmax divides by the sums
    the reference has the values of `exps`, too, so they are right; those of `exps.sum(dim=0, keepdim=True)` are the
    first that it has not.
 3. `patterns` is the table of what may be meant where something is written; `operators` and `statements` hold what no
-   template says, and `donors` are pieces of the reference. All of them give *edits* with a cost: `dim=0` may be
+   template says, and `snippets` are pieces of the reference. All of them give *edits* with a cost: `dim=0` may be
    `dim=-1`, `True` may be `False`, `/` may be `*`, `x` may be `exps`. An edit costs less where the values first go
    wrong, and more where they are right.
 4. `search` applies one edit after the other, the cheapest first, lets `variants` run the first wrong case, and undoes
    it. With `dim=-1` the case is right, so all others are tried, and then the `fresh` ones that no check shows: other
-   numbers, other sizes. What only comes nearer is later tried in pairs.
+   numbers, other sizes.
 5. `soundness` asks what a teacher would: has a step of the learner's no effect now? Does a mask hide nothing?
 6. The line and a question are told. The change itself is the last hint.
 
@@ -42,10 +42,8 @@ import functools
 import importlib
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import course_lib
 from course_practice.engine.answers import SEED
 from course_practice.engine.model import Budget, Case, Exercise, Mistake
 from course_practice.engine.run import Limit
@@ -59,76 +57,54 @@ __all__ = ["Budget", "Repair", "nearest_repair"]
 
 @dataclass(frozen=True)
 class Repair:
-    """One or two small changes that make every case right; or one that makes at least `right` of `cases` right."""
+    """A small change that makes every case right, or one after which a known mistake remains."""
 
-    edits: tuple[Edit, ...]
+    edit: Edit
     parts: tuple[Part, ...]  # the definitions that were looked at, the object's own last
-    right: int
-    cases: int
-    beside: Mistake | None = None  # known, and left after the changes
+    remaining: Mistake | None = None
 
     @property
     def kind(self) -> str:
-        """The kind of the change, or of both."""
-        kinds = "-and-".join(dict.fromkeys(edit.operator for edit in self._in_order()))
-        return kinds if self.right == self.cases else f"{kinds}-in-part"
+        """The kind of the change."""
+        return self.edit.operator
 
     @property
     def lines(self) -> tuple[int, ...]:
         """The numbers of the lines to look at, in the cell or file of the code."""
-        return tuple(dict.fromkeys(line for edit in self._in_order() for line in edit.lines))
+        return self.edit.lines
 
     @property
     def sentence(self) -> str:
         """Where to look, and at what."""
-        first, *others = self._in_order()
-        asked = f"{self._where(first)}: {first.question}"
-        if self.beside is not None:
+        asked = f"{self._where}: {self.edit.question}"
+        if self.remaining is not None:
             return f"Look, besides, at {asked}"
-        if self.right < self.cases:
-            return f"One small change makes {self.right} of {self.cases} cases right, though not all. Look at {asked}"
-        if not others:
-            return f"One small change makes every case right. Look at {asked}"
-        if len({edit.asks for edit in self.edits}) == 1 and len(self.lines) == len(self.edits):
-            return f"The same small change in lines {_listed(self.lines)} makes every case right. Look at {asked}"
-        if (others[0].line, others[0].question) == (first.line, first.question):
-            return f"Two small changes make every case right. Look, twice, at {asked}"
-        if others[0].line == first.line:
-            return (
-                f"Two small changes make every case right. Look at {asked} And in the same line: {others[0].question}"
-            )
-        also = f"{self._where(others[0])}: {others[0].question}"
-        return f"Two small changes make every case right. Look at {asked} And at {also}"
+        return f"One small change makes every case right. Look at {asked}"
 
     @property
     def quotes(self) -> tuple[tuple[str, str], ...]:
         """The lines to look at, as the learner wrote them."""
-        quoted = {
-            self._name(edit, line).capitalize(): edit.part.text(line)
-            for edit in self._in_order()
-            for line in edit.lines
-        }
-        return tuple(quoted.items())
+        return tuple((self._name(line).capitalize(), self.edit.part.text(line)) for line in self.lines)
 
     @property
     def hint(self) -> str:
         """The change itself."""
-        with applied(*self.edits):
-            told = {f"{self._name(edit, edit.line).capitalize()}: {edit.words}.": None for edit in self._in_order()}
-        return " ".join(told)
+        with applied(self.edit):
+            return f"{self._name(self.edit.line).capitalize()}: {self.edit.words}."
 
-    def _in_order(self) -> list[Edit]:
-        return sorted(self.edits, key=lambda edit: edit.line)
+    @property
+    def _where(self) -> str:
+        if len(self.lines) == 1:
+            return self._name(self.edit.line)
+        return f"lines {_listed(self.lines)}{self._inside}"
 
-    def _where(self, edit: Edit) -> str:
-        if len(edit.lines) == 1:
-            return self._name(edit, edit.line)
-        own = edit.part is self.parts[-1]
-        return f"lines {_listed(edit.lines)}" + ("" if own else f" (in `{edit.part.tree.name}`)")
+    @property
+    def _inside(self) -> str:
+        """The name of a helper, where the change is in one."""
+        return "" if self.edit.part is self.parts[-1] else f" (in `{self.edit.part.tree.name}`)"
 
-    def _name(self, edit: Edit, line: int) -> str:
-        own = edit.part is self.parts[-1]
-        return f"line {line}" if own else f"line {line} (in `{edit.part.tree.name}`)"
+    def _name(self, line: int) -> str:
+        return f"line {line}{self._inside}"
 
 
 def nearest_repair(
@@ -148,7 +124,7 @@ def nearest_repair(
 
     Of `wrong`, the first is tried with every change. With `keeps_inputs` the answers are right, and it is the inputs
     that change. `line` is one where a change is likelier than elsewhere. `known` are mistakes with their answers: one
-    may be left after a change (`beside`). None also where the source is not known, is too long, or touches files,
+    may remain after a change. None also where the source is not known, is too long, or touches files,
     processes, or the network: such code is never run in variants.
     """
     budget = budget or Budget()
@@ -162,12 +138,11 @@ def nearest_repair(
     variants = Variants(exercise, code, cases, expected, budget, Limit(budget.seconds), seed, keeps_inputs)
     search = Search(variants, wrong, error_line, line)
     search.known = known
-    if edits := search.repair():
-        beside = search.beside[0] if search.beside and search.beside[1] in edits else None
-        return Repair(edits, tuple(code.parts), len(cases), len(cases), beside)
-    edit, right = (None, 0) if _says_the_cure(search.error) else search.half()
-    enough = edit is not None and right >= len(cases) - len(wrong) / 2
-    return Repair((edit,), tuple(code.parts), right, len(cases)) if enough else None
+    edit = search.repair()
+    if edit is None:
+        return None
+    remaining = search.partly[0] if search.partly is not None and search.partly[1] is edit else None
+    return Repair(edit, tuple(code.parts), remaining)
 
 
 @functools.cache
@@ -175,17 +150,6 @@ def _load_what_pytorch_loads_late() -> None:
     """Half a second, once: the search has short limits, which an import would go beyond."""
     with contextlib.suppress(ImportError), warnings.catch_warnings():
         importlib.import_module("torch.fx.experimental.symbolic_shapes")  # nn.MultiheadAttention looks at masks with it
-
-
-_COURSE = {Path(course_lib.__file__).parent, Path(__file__).parents[1]}
-
-
-def _says_the_cure(error: BaseException | None) -> bool:
-    """Was an error worded by the course itself? Its words say what to do, and a change in part would lead away."""
-    step = error.__traceback__ if error is not None else None
-    while step is not None and step.tb_next is not None:
-        step = step.tb_next
-    return step is not None and not _COURSE.isdisjoint(Path(step.tb_frame.f_code.co_filename).parents)
 
 
 def _listed(numbers: tuple[int, ...]) -> str:

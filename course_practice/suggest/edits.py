@@ -3,15 +3,12 @@
 import ast
 import contextlib
 import functools
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from course_practice.suggest.code import Part
 from course_practice.suggest.observed import Observed
-
-_NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*(?!\w*\()")
 
 
 @dataclass(frozen=True)
@@ -177,14 +174,6 @@ class Edit:
             change.put(change.old)
 
     @property
-    def signature(self) -> tuple[str, str, str]:
-        """What edits of the same form have in common; names count where a name is what changes."""
-        before, after = ast.unparse(self.before), self.after if isinstance(self.after, str) else ast.unparse(self.after)
-        if self.operator != "name":
-            before, after = (_NAME.sub("_", text) for text in (before, after))
-        return self.operator, before, after
-
-    @property
     def question(self) -> str:
         """What to ask: it says at what to look, and not what to write."""
         return self.asks.replace("{it}", f"`{self.part.quote(self.about)}`")
@@ -199,17 +188,13 @@ class Edit:
 
 
 @contextlib.contextmanager
-def applied(*edits: Edit) -> Iterator[bool]:
-    """The tree with these edits; False where they stand in each other's way. Afterwards it is what it was."""
-    done: list[Edit] = []
+def applied(edit: Edit) -> Iterator[bool]:
+    """The tree with this edit; False where another one has changed the place. Afterwards it is what it was."""
+    done = edit.apply()
     try:
-        for edit in edits:
-            if not edit.apply():
-                break
-            done.append(edit)
-        yield len(done) == len(edits)
+        yield done
     finally:
-        for edit in reversed(done):
+        if done:
             edit.undo()
 
 

@@ -41,17 +41,17 @@ class Soundness:
         self.before, self.used = self._record(), self._used()
         self.after: list[Found] = []  # of the last change
 
-    def flaw(self, edits: tuple[Edit, ...]) -> str:
+    def flaw(self, edit: Edit) -> str:
         """The first flaw of a change, in a word, or nothing."""
-        with applied(*edits):
+        with applied(edit):
             if (self.used - self._used()) & self._made():
                 return "unused"
             after = self.after = self._record()
             flaws = (self._flaws_at(node, after) for node in self._nodes())
-            found = next((flaw for each in flaws for flaw in each), "") or self._flaw_of(edits, after)
-            quiet = self._quiet() if not found and any(edit.operator in _REPLACING for edit in edits) else []
-        new = [node for edit in edits if isinstance(edit.after, ast.AST) for node in ast.walk(edit.after)]
-        own = [node for edit in edits if isinstance(edit.before, ast.AST) for node in ast.walk(edit.before)]
+            found = next((flaw for each in flaws for flaw in each), "") or self._flaw_of(edit, after)
+            quiet = self._quiet() if not found and edit.operator in _REPLACING else []
+        new = [*ast.walk(edit.after)] if isinstance(edit.after, ast.AST) else []
+        own = [*ast.walk(edit.before)] if isinstance(edit.before, ast.AST) else []
         old = [node for node in quiet if node in own or node not in new]
         return found or ("dead" if len(self._without_effect(old)) < len(old) else "")
 
@@ -79,20 +79,19 @@ class Soundness:
         if _changes_numbers(node) and _idle(node, after) and not _idle(node, self.before):
             yield "idle"
 
-    def _flaw_of(self, edits: tuple[Edit, ...], after: list[Found]) -> str:
+    def _flaw_of(self, edit: Edit, after: list[Found]) -> str:
         """What is wrong with what an edit puts in its place, or with the expressions around it."""
-        for edit in edits:
-            if _levels(edit.after, _values(edit.before, self.before), _values(edit.after, after)):
-                return "constant"
-            if isinstance(edit.after, ast.BoolOp) and any(_any(_is_number, part, after) for part in edit.after.values):
-                return "zero"
-            around = _upwards(edit)
-            if any(isinstance(n, ast.BinOp | ast.Subscript) and _idle(n, after, chance=False) for n in around[:2]):
-                return "idle"
-            for node in around:
-                values = _values(node, after)
-                if values and all(_is_single(value) and tuple(value.shape) not in self.shapes for value in values):
-                    return "broadcast"
+        if _levels(edit.after, _values(edit.before, self.before), _values(edit.after, after)):
+            return "constant"
+        if isinstance(edit.after, ast.BoolOp) and any(_any(_is_number, part, after) for part in edit.after.values):
+            return "zero"
+        around = _upwards(edit)
+        if any(isinstance(n, ast.BinOp | ast.Subscript) and _idle(n, after, chance=False) for n in around[:2]):
+            return "idle"
+        for node in around:
+            values = _values(node, after)
+            if values and all(_is_single(value) and tuple(value.shape) not in self.shapes for value in values):
+                return "broadcast"
         return ""
 
     def _quiet(self) -> list[ast.AST]:

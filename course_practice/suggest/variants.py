@@ -14,7 +14,7 @@ from course_practice.engine import answers
 from course_practice.engine.compare import as_tensor
 from course_practice.engine.model import Budget, Case, Exercise
 from course_practice.engine.run import Limit, Outcome, call_in_time, same_value
-from course_practice.suggest.code import VARIANT, Code
+from course_practice.suggest.code import Code
 from course_practice.suggest.fresh import fresh_cases
 
 RIGHT, CHANGES_INPUT, WRONG_SHAPE, WRONG_TYPE, ERROR, LATE = 0.0, 0.05, 1.5, 2.5, 3.0, 4.0
@@ -34,7 +34,7 @@ class Variants:
     time: Limit  # the last one
     seed: int = answers.SEED  # another where the answer depends on random numbers, that of a repair must not
     keeps_inputs: bool = False  # the answers are right, but an input changes
-    limit: float = 1.0  # seconds of the processor for one variant, for what goes round in no loop
+    limit: float = 0.4  # seconds of the processor for one variant, for what goes round in no loop
     rounds: float = math.inf  # of the loops of one variant
     price: float = 0.5  # of what one run does
     spent: float = 0.0
@@ -45,9 +45,10 @@ class Variants:
     tried: set[CodeType] = field(default_factory=set)
     large: set[int] | None = None  # numbers in the code as it is
 
-    def has_spent(self, share: float = 1.0) -> bool:
-        """Is this share of the budget used up?"""
-        return self.spent > share * self.budget.work or self.time.is_over
+    @property
+    def has_spent(self) -> bool:
+        """Is the budget used up?"""
+        return self.spent > self.budget.work or self.time.is_over
 
     def compiled(self) -> CodeType | None:
         """The code as it is now; None where it is no Python, or was tried before."""
@@ -69,7 +70,7 @@ class Variants:
         if outcome.out_of_time:
             return LATE
         if outcome.error is not None:
-            return ERROR - 0.001 * min(_how_far(outcome.error), 400)
+            return ERROR
         try:
             found = answers.difference_in(self.exercise, expected, outcome)
         except Exception:
@@ -125,29 +126,30 @@ class Variants:
         self.rounds_of_last = limit.went_round
         self.went_round = max(self.went_round, limit.went_round)
         late = outcome.out_of_time and (LATE_RUNS if limit.went_round > limit.rounds else STUCK_RUNS)
-        self.spent += late or A_RUN + self.price * max(limit.went_round / self.usual_rounds, 1)
+        rounds = limit.went_round / self.usual_rounds if self.usual_rounds > 1 else max(limit.went_round, 1)
+        self.spent += late or A_RUN + self.price * rounds
         if self.keeps_inputs and not same_value([*args, *kwargs.values()], [*given.args, *given.kwargs.values()]):
             outcome.changed = ("an input",)
         return outcome
 
-    def first_wrong(self, code: CodeType) -> tuple[int | None, int]:
-        """The first case that is not right, or None, and how many are.
+    def first_wrong(self, code: CodeType) -> int | None:
+        """The first case that is not right, or None.
 
         Right is also that no input changes, the same answer in another random state, where one is used, and the right
         answer to fresh cases.
         """
         for number in range(len(self.cases)):
             if self.rate(code, number) != RIGHT:
-                return number, number
+                return number
         for number, given in enumerate(self.cases):
             outcome = answers.run(self.exercise, self.code.built(code), given, Limit(2.0), self.seed)
             if outcome.changed or answers.difference_in(self.exercise, self.expected[number], outcome):
-                return number, 0
+                return number
             if self.exercise.excluded is not None and self._is_excluded(code, given):
-                return number, 0
+                return number
         if any(self._rate(code, given, expected) != RIGHT for given, expected in fresh_cases(self.exercise)):
-            return 0, 0
-        return None, len(self.cases)
+            return 0
+        return None
 
     def how_wrong(self, code: CodeType) -> tuple[float, float]:
         """Over all cases, the rates, and how far the numbers are from the right ones: 0 right, 1 as far as can be."""
@@ -181,17 +183,6 @@ def _large(code: CodeType) -> set[int]:
     """Whole numbers above a million: what counts to such a one is a single step for Python, which no limit ends."""
     inside = (_large(one) for one in code.co_consts if isinstance(one, CodeType))
     return {one for one in code.co_consts if type(one) is int and one > 10**6}.union(*inside)
-
-
-def _how_far(error: BaseException) -> int:
-    """How many lines of the variant ran before an error: the further, the nearer it is to right."""
-    step = error.__traceback__
-    while step is not None:
-        code = step.tb_frame.f_code
-        if code.co_filename == VARIANT and code.co_name != "<module>":
-            return step.tb_lineno - code.co_firstlineno
-        step = step.tb_next
-    return 0
 
 
 def _wrong(want: Tensor | None, got: Tensor | None) -> float:

@@ -17,8 +17,8 @@ FARTHER, WORSE = 1.04, 1.25  # times as far from right, as wrong, may an answer 
 Known = tuple[Mistake, list[Outcome]]  # a mistake, and what it answers to each case
 
 
-class Left:
-    """Known mistakes, one of which may be left in code after a change."""
+class Remaining:
+    """Known mistakes, one of which may remain in code after a change."""
 
     def __init__(self, variants: Variants, known: tuple[Known, ...], written: CodeType, right: list[int]):
         """`written` is the code as the learner wrote it, and `right` are the cases that it answers rightly."""
@@ -26,7 +26,7 @@ class Left:
         self.marks: dict[int, list[tuple]] = {}  # of what they answer to a case
 
     def after(self, code: CodeType, number: int) -> Mistake | None:
-        """The mistake that is left in changed code, which has just answered the case `number`, wrongly."""
+        """The mistake that remains in changed code, which has just answered the case `number`, wrongly."""
         exercise, got = self.variants.exercise, self.variants.outcome
         if not self.known or got.error is not None:
             return None
@@ -52,7 +52,7 @@ class Left:
 
 
 def puts_in(edit: Edit, mistake: Mistake) -> bool:
-    """Does a change bring the very words that the mistake brings? Then it is not left, but made."""
+    """Does a change bring the very words that the mistake brings? Then it does not remain, but is made."""
     new = _words(ast.unparse(edit.after)) - _words(ast.unparse(edit.before)) if keeps_names(edit) else set()
     hunks = [(_words("\n".join(hunk.new)), _words("\n".join(hunk.old))) for hunk in getattr(mistake.wrong, "hunks", ())]
     return bool(new) and any(new <= wrong - right for wrong, right in hunks)

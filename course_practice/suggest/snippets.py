@@ -1,4 +1,4 @@
-"""Donor code: a small piece of the reference, in the learner's names, in the place of a piece of the learner's code."""
+"""Snippets of the reference, in the learner's names, in the place of a piece of the learner's code."""
 
 import ast
 import builtins
@@ -55,7 +55,7 @@ class Reference:
         return self.runs[0] if self.runs else {}
 
 
-class Donors:
+class Snippets:
     """Pieces of a reference whose names stand for what a learner's code knows."""
 
     def __init__(self, reference: Reference, parameters: list[str], context: Context):
@@ -141,7 +141,7 @@ class Donors:
         return name in self.scope or not isinstance(self.globals[name], FunctionType)
 
     def edits(self, place: Place) -> Iterator[Edit]:
-        """All donor code at a place: steps that may be missing, and other pieces."""
+        """All snippets at a place: steps that may be missing, and other pieces."""
         if isinstance(place.node, ast.Starred | ast.Slice) or place.field == "func" or place.is_asked:
             return
         here = place.observed()
