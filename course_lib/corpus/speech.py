@@ -96,4 +96,9 @@ def ing(base: str) -> str:
 
 
 def be(past: bool, plural: bool) -> str:
+    """The form of "be" in the third person.
+
+    >>> be(past=True, plural=False)
+    'was'
+    """
     return ("were" if plural else "was") if past else "are" if plural else "is"

@@ -110,13 +110,23 @@ class TypedClause:
 
 
 def english_phrase(phrase: Phrase) -> list[str]:
+    """One phrase, or two with "and" between them.
+
+    >>> english_phrase(Both(NounPhrase(NOUN["cat"]), NounPhrase(NOUN["egg"], count=2)))
+    ['a', 'cat', 'and', 'two', 'eggs']
+    """
     if isinstance(phrase, Both):
         return [*english_phrase(phrase.first), "and", *english_phrase(phrase.second)]
     return [word for word, _ in spell_en_phrase(phrase)]
 
 
 def english_verb(clause: TypedClause) -> list[str]:
-    """read, did not read, is reading, was not reading."""
+    """The verb in its tense, negated or in the progressive form where the clause is.
+
+    >>> clause = TypedClause(VERBS["읽"][0], NounPhrase(NOUN["cat"]), None, past=False, negative=True)
+    >>> english_verb(clause), english_verb(replace(clause, progressive=True))
+    (['does', 'not', 'read'], ['is', 'not', 'reading'])
+    """
     verb, past, plural = clause.verb, clause.past, clause.subject.plural
     if clause.progressive:
         return [be(past, plural), *["not"] * clause.negative, ing(verb.base)]
@@ -126,7 +136,12 @@ def english_verb(clause: TypedClause) -> list[str]:
 
 
 def english(clause: TypedClause) -> str:
-    """The plain order: subject, verb, object, adjuncts."""
+    """The plain order: subject, verb, object, adjuncts.
+
+    >>> subject, what, time = NounPhrase(NOUN["cat"]), NounPhrase(NOUN["book"]), time_adjunct("어제", "yesterday")
+    >>> english(TypedClause(VERBS["읽"][0], subject, what, past=True, negative=False, adjuncts=[time]))
+    'a cat read a book yesterday'
+    """
     words = [*english_phrase(clause.subject), *english_verb(clause)]
     words += english_phrase(clause.object) if clause.object else []
     for kind in EN_ORDER:
@@ -451,7 +466,11 @@ class TypedSampler:
 
 
 def typed_sentences(seed: int | str, size: int, seen: set[str], kind: str | None = None) -> list[Typed]:
-    """`size` sentences whose Korean is not in `seen`; adds it. The same for the same seed, on every machine."""
+    """`size` sentences whose Korean is not in `seen`; adds it. The same for the same seed, on every machine.
+
+    >>> [sentence.tgt_text for sentence in typed_sentences("an example", 2, set(), "adjective")]
+    ['a flower was white', 'a brush is big']
+    """
     sampler = TypedSampler(Random(f"{seed}"))
     found = []
     while len(found) < size:
@@ -463,7 +482,11 @@ def typed_sentences(seed: int | str, size: int, seen: set[str], kind: str | None
 
 
 def page_test(size: int = 1000) -> list[Typed]:
-    """The sentences that judge the front page's translator; its training has none of them."""
+    """The sentences that judge the front page's translator; its training has none of them.
+
+    >>> page_test(1)[0].src_text
+    '재영이 현수와 탁자를 친다'
+    """
     return typed_sentences("page test", size, set())
 
 
