@@ -74,6 +74,7 @@ SIZES = {
     "modern_rates": {"ARMS": [("all four", 1), ("RoPE", 2)]},
     "multi_head_cost": {"SEQ_LEN": 8},
     "multi_head_sentences": {"course_corpus": partial(small_corpus, size=None)},
+    "page_translator": {"updates": 1, "N_TRAIN": 60, "N_VAL": 5, "N_PLAIN": 5, "N_TEST": 5},
     "positional_encoding_length": {"STEPS": 1, "LONGER": 1, "CAUSAL": 1},
     "positional_encoding_scale": {"TASKS": {"two back": (10, 10, 1), "again": (24, 2, 1)}},
     "self_attention_cost": {"SIZES": [(2, 4)]},

@@ -48,7 +48,8 @@ def test_stored_results_can_be_repeated(name):
     assert name in SCRIPTS, "the script that makes it is not there"
     calls = [f'{reader}(\\"{name}\\")' for reader in ("results", "model")]
     texts = [path.read_text("utf-8") for path in ROOT.glob("chapters/*.ipynb")]
-    assert any(call in text for call in calls for text in texts), "no chapter reads it"
+    read = any(call in text for call in calls for text in texts)
+    assert read or name == "page_translator", "no chapter reads it, and it is not the front page's"
 
 
 def test_results_that_are_too_large_are_not_stored(tmp_path):
@@ -143,7 +144,7 @@ def test_stored_models_are_small_and_sound(name):
     assert (FOLDER / f"{name}.safetensors").stat().st_size <= 1_500_000
     parameters = list(model(name).model.parameters())
     assert all(parameter.isfinite().all() for parameter in parameters)
-    assert {"all tokens right after rounding", "right"} & results(name).keys(), "what it reaches"
+    assert {"exact_match", "right"} & results(name).keys(), "what it reaches"
 
 
 def test_the_gathered_trainings_are_those_of_the_results_page():

@@ -332,9 +332,9 @@ function listMissed(place) {
   place.hidden = !list.childElementCount;
 }
 
-// The translator is 1.3 MB of weights: a button loads them. A page opened from a folder can load scripts alone.
+// The translator is more than 1 MB of weights: a button loads them. A page opened from a folder can load scripts alone.
 function offerTranslator(place) {
-  const { courseTranslator: folder, size } = place.dataset;
+  const { courseTranslator: folder, size, script: weights } = place.dataset;
   const words = `Open the translator (${size})`;
   const button = Object.assign(document.createElement("button"), { type: "button", textContent: words });
   const load = (name) => new Promise((loaded, failed) => {
@@ -346,7 +346,7 @@ function offerTranslator(place) {
     button.disabled = true;
     button.textContent = "Loading …";
     try {
-      for (const name of ["model.js", "card.js", "weights.js"]) await load(name);
+      for (const name of ["model.js", "card.js", weights]) await load(name);
       const translator = new CourseTranslator(courseTranslatorWeights);
       button.remove();
       courseTranslatorCard(place, translator);

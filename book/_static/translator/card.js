@@ -2,7 +2,7 @@
 // file, the model and its weights when a reader asks for them.
 "use strict";
 
-const LONGEST_SOURCE = 40; // tokens; in training, the longest sentence has 26
+const LONGEST_SOURCE = 40; // tokens; in training, the longest sentence has 29
 const END = 2; // the token
 const KOREAN = /^\p{Script=Hangul}$/u;
 // As course_lib/text.py has them: what nobody sees (joiners, too, which change no Korean letter), spaces, and marks. Its
@@ -26,13 +26,46 @@ function asRead(typed) {
   return { text: text.replace(MARKS, "").replace(SPACES, " ").trim(), marks: [...new Set(text.match(MARKS))] };
 }
 
+// The words that a front-coded text holds: as `from_front_coded` in Python.
+function wordsIn(text) {
+  const words = new Set();
+  let word = "";
+  for (const [, shared, rest] of text.matchAll(/(\d)(\D*)/g)) words.add((word = word.slice(0, Number(shared)) + rest));
+  return words;
+}
+
+// A given name in Latin letters: as `romanize` in Python.
+const LEADS = "g kk n d tt r m b pp s ss  j jj ch k t p h".split(" ");
+const VOWELS = "a ae ya yae eo e yeo ye o wa wae oe yo u wo we wi yu eu ui i".split(" ");
+const FINALS = { 0: "", 1: "k", 4: "n", 8: "l", 16: "m", 17: "p", 21: "ng" };
+function romanized(name) {
+  const latin = [...name].map((syllable) => {
+    const code = syllable.codePointAt(0) - 0xac00;
+    return LEADS[Math.floor(code / 588)] + VOWELS[Math.floor(code / 28) % 21] + (FINALS[code % 28] ?? "?");
+  }).join("");
+  return latin[0].toUpperCase() + latin.slice(1);
+}
+
+// What is to be said of the words of a text that the training did not have, as the pieces of sentences. A word whose
+// first syllables came out as a name is one.
+function notesOn(text, translation, known) {
+  const written = new Set(translation.split(" "));
+  const nameIn = (word) => [2, 3].map((length) => word.slice(0, length)).find((start) => written.has(romanized(start)));
+  const unmet = text.split(" ").filter((word) => !known.has(word));
+  const names = unmet.map(nameIn).filter(Boolean), words = unmet.filter((word) => !nameIn(word));
+  return [
+    ...(names.length ? [" It has never met the name ", ...quoted(names), " and spells it by its sounds."] : []),
+    ...(words.length ? [" It has never met ", ...quoted(words), ": the translation is a guess."] : []),
+  ];
+}
+
+const quoted = (words) => [...new Set(words)].flatMap((word, i) => [i ? ", “" : "“", korean(word), "”"]);
+
 // What keeps the translator from reading a text, as the pieces of a sentence; nothing where it can be read.
 function refusal(translator, text) {
   if (!text) return ["Expected a Korean sentence, got nothing: type one, or choose an example."];
   const foreign = [...text].find((letter) => letter !== " " && !KOREAN.test(letter));
   if (foreign) return [`Expected Korean letters and spaces, got “${foreign}”: leave it out, or write it in Korean letters.`];
-  const [unknown] = translator.unknown(text);
-  if (unknown) return ["Expected letters that it has met in this place of a word, got “", korean(unknown), "”: write another word."];
   const count = translator.encode(text).length;
   if (count > LONGEST_SOURCE) return [`Expected at most ${LONGEST_SOURCE} tokens, got ${count}: write a shorter sentence.`];
   return null;
@@ -45,7 +78,10 @@ function wordsOf(translator, ids) {
 }
 
 function courseTranslatorCard(place, translator) {
-  const examples = JSON.parse(place.dataset.examples);
+  const examples = JSON.parse(place.dataset.examples), parts = JSON.parse(place.dataset.parts ?? "{}");
+  // The card of the front page knows the words of the training, and the sentences of the test with their references.
+  const { words = "", test = [] } = globalThis.courseTranslatorKnown ?? {};
+  const known = wordsIn(words), references = new Map(test);
   const { n_layers: layers, n_heads: heads } = translator.config;
   const id = (name) => `${place.id}-${name}`;
   const menu = (name, options, start) => {
@@ -58,10 +94,17 @@ function courseTranslatorCard(place, translator) {
   const [layerLabel, layer] = menu("layer", Array.from({ length: layers }, (_, i) => String(i)), layers - 1);
   const [headLabel, head] = menu("head", ["mean of all", ...Array.from({ length: heads }, (_, i) => String(i))], 0);
   const choices = examples.map((text) => element("button", { type: "button", lang: "ko" }, text));
+  const another = element("button", { type: "button" }, `Another of its ${test.length.toLocaleString("en")} test sentences`);
+  const menus = Object.entries(parts).map(([name, rows]) => {
+    const options = Object.entries(rows).map(([text, gloss]) => element("option", { value: text }, text ? `${text} – ${gloss}` : gloss));
+    return element("label", {}, `${name} `, element("select", {}, ...options));
+  });
   const form = element("form", {},
     element("label", { for: input.id }, "A Korean sentence"),
     element("div", { class: "course-translator-row" }, input, element("button", { type: "submit" }, "Translate")),
-    element("div", { class: "course-translator-row", role: "group", "aria-label": "Examples" }, "Examples: ", ...choices),
+    element("div", { class: "course-translator-row", role: "group", "aria-label": "Examples" }, "Examples: ", ...choices,
+      ...(test.length ? [another] : [])),
+    ...(menus.length ? [element("div", { class: "course-translator-parts", role: "group", "aria-label": "A sentence by parts" }, ...menus)] : []),
     element("div", { class: "course-translator-row" }, searchLabel, layerLabel, headLabel));
   const said = element("p", { role: "status", class: "course-translator-said" });
   const beams = element("ol", { class: "course-translator-beams", hidden: "" });
@@ -75,14 +118,16 @@ function courseTranslatorCard(place, translator) {
   let shown = { words: [], steps: [] };
   let run = 0; // which sentence is being written: a new one ends the one before
 
+  const isNew = (word) => (known.size ? !known.has(word) : translator.unknown(word).length > 0);
+
   function column(text, attributes = {}) {
     return element("th", { scope: "col", ...attributes }, element("span", {}, text));
   }
 
   function heading(text, ids) {
+    const columns = text.split(" ").map((word) => column(word, { lang: "ko", ...(isNew(word) && { class: "course-new" }) }));
     table.replaceChildren(
-      element("thead", {}, element("tr", {}, element("td"), column("probability"),
-        ...text.split(" ").map((word) => column(word, { lang: "ko" })), column("end"))),
+      element("thead", {}, element("tr", {}, element("td"), column("probability"), ...columns, column("end"))),
       element("tbody"));
     shown = { words: wordsOf(translator, ids), steps: [] };
     map.hidden = false;
@@ -100,6 +145,15 @@ function courseTranslatorCard(place, translator) {
       return element("td", { style: `--weight: ${percent}%` }, percent >= 1 ? String(percent) : "");
     });
     return element("tr", {}, element("th", { scope: "row" }, text), element("td", {}, Math.exp(logProb).toFixed(2)), ...cells);
+  }
+
+  // Of a sentence of the test, it is known whether the translation is right.
+  function verdict(typed) {
+    const reference = references.get(typed);
+    if (!reference) return [];
+    return reference === written()
+      ? [element("span", { class: "course-right" }, " ✓ as expected.")]
+      : [element("span", { class: "course-wrong" }, ` ✗ This is wrong. Expected: ${reference}.`)];
   }
 
   const text = (tokens) => translator.decode(tokens.filter((token) => token !== END));
@@ -147,8 +201,11 @@ function courseTranslatorCard(place, translator) {
       since = performance.now();
     }
     said.ariaBusy = "false";
-    said.replaceChildren(element("strong", {}, written()),
-      ` ${shown.steps.length} tokens in ${seconds.toFixed(2)} seconds on this machine.`,
+    const letters = known.size ? [] : translator.unknown(typed);
+    const notes = known.size ? notesOn(typed, written(), known) : [];
+    if (letters.length) notes.push(" It has never met ", ...quoted(letters), " in this place of a word: the translation is a guess.");
+    said.replaceChildren(element("strong", {}, written()), ...verdict(typed),
+      ` ${shown.steps.length} tokens in ${seconds.toFixed(2)} seconds on this machine.`, ...notes,
       marks.length ? ` Left out: ${marks.map((mark) => `“${mark}”`).join(", ")}, never seen in training.` : "");
     place.dispatchEvent(new CustomEvent("translated", { detail: seconds }));
   }
@@ -156,6 +213,14 @@ function courseTranslatorCard(place, translator) {
   form.addEventListener("submit", (event) => { event.preventDefault(); translate(); });
   search.addEventListener("change", () => { if (input.value) translate(); });
   for (const choice of choices) choice.addEventListener("click", () => { input.value = choice.textContent; translate(); });
+  another.addEventListener("click", () => {
+    [input.value] = test[Math.floor(test.length * Math.random())];
+    translate();
+  });
+  for (const part of menus) part.addEventListener("change", () => {
+    input.value = menus.map((label) => label.querySelector("select").value).filter(Boolean).join(" ");
+    translate();
+  });
   input.focus();
 }
 

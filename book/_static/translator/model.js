@@ -113,19 +113,23 @@ class CourseTranslator {
 
   // --- text
 
-  // Joins the pair of lowest rank, again and again. Letters without a token are the caller's to refuse.
+  // Joins the pair of lowest rank, again and again. Letters without a token are spelled by their bytes.
   encodeWord(word) {
-    const letters = [...word];
-    const symbols = [...letters.slice(0, -1), letters.at(-1) + MARK];
+    const letters = [...word], last = letters.at(-1) + MARK;
+    const symbols = last in this.vocab ? [...letters.slice(0, -1), last] : [...letters, MARK];
     while (true) {
       let best = Infinity, place = -1;
       for (let i = 0; i + 1 < symbols.length; i++) {
         const rank = this.ranks.get(`${symbols[i]} ${symbols[i + 1]}`);
         if (rank < best) [best, place] = [rank, i];
       }
-      if (place < 0) return symbols.map((symbol) => this.vocab[symbol]);
+      if (place < 0) return symbols.flatMap((symbol) => this.vocab[symbol] ?? this.spelled(symbol));
       symbols.splice(place, 2, symbols[place] + symbols[place + 1]);
     }
+  }
+
+  spelled(letter) {
+    return [...new TextEncoder().encode(letter)].map((byte) => this.vocab[`<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`]);
   }
 
   encode(text) {
