@@ -16,6 +16,8 @@ from axe_playwright_python.sync_playwright import Axe
 from browser import launch
 
 from course_lib.batching import make_batch
+from course_lib.corpus.lexicon import HELD_OUT_NAMES, NAMES
+from course_lib.corpus.morphology import romanize
 from course_lib.corpus.typed import page_test
 from course_lib.stored import model, results
 from course_lib.tokens import EOS, PAD
@@ -327,6 +329,11 @@ def test_the_front_page_says_which_words_it_does_not_know(text, note, front):
     assert said.endswith(note or "seconds on this machine.")
     new = [word for word in text.split(" ") if note and word.startswith(re.search("“(.+)”", note)[1])]
     assert front.locator("th.course-new").all_inner_texts() == new
+
+
+def test_the_page_spells_names_as_the_library_does(front):
+    names = [*NAMES, *HELD_OUT_NAMES, "철수", "영훈"]
+    assert front.evaluate("names => names.map(romanized)", names) == [romanize(name) for name in names]
 
 
 def test_a_sentence_of_the_test_is_judged(front, front_translator, unchecked):
