@@ -417,7 +417,7 @@ def test_a_long_name_breaks_between_its_words():
 def test_the_first_figure_says_what_was_measured():
     stored = json.loads((ROOT / page_figure.FILE).read_text(encoding="utf-8"))
     assert f"{stored['training_seconds']} seconds" in page_figure.caption(stored)
-    assert f"{stored['exact_match_on_test']:.1%}" in page_figure.caption(stored)
+    assert "%" not in page_figure.caption(stored), "one share of right sentences on the page: chapter 17's translator's"
     assert stored["translation"] == " ".join(stored["queries"]), "the sentence shown is translated without a mistake"
     html = page_figure.figure(stored)
     assert all(word in html for word in stored["queries"])

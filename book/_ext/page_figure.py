@@ -43,10 +43,9 @@ def figure(stored: dict) -> str:
 def caption(stored: dict) -> str:
     """What the reader sees, with the numbers of the run that made it."""
     return (
-        f"A Transformer made of this course's parts, after {stored['training_seconds']} seconds of training on the "
-        "course's own corpus, reads a Korean sentence that it was never trained on. It writes "
-        f"“{stored['translation']}”. "
-        f"Of {stored['test_sentences']:,} such sentences it translates {stored['exact_match_on_test']:.1%} exactly. "
+        f"A small Transformer of this course's parts, whose tokens are whole words, after {stored['training_seconds']} "
+        "seconds of training on the course's own corpus, reads a Korean sentence that it was never trained on. It "
+        f"writes “{stored['translation']}”. "
         '<span class="course-screen" data-paper="From each English word, the lines lead">Point at an English word, or '
         "choose it with the keyboard: the lines lead</span> to the Korean words that the model looks at before it "
         "writes it."

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import yaml
 from docutils import nodes
-from page_figure import FILE
 from page_map import exists, required, title_of, totals
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+FILE = Path("course_lib/stored/translator.json")
 ASKS, TEST = "00_prerequisites", "warm-up"  # the chapter with the self-test
 FIRST = "01_seq2seq"  # where to begin if it is passed
 SEEN, SECTION = "05_masks", "the-causal-mask"  # a chapter to look into
@@ -24,7 +24,7 @@ class Start(SphinxDirective):
         book = Path(env.srcdir) / "book"
         for path in (Path(env.srcdir) / FILE, *sorted((book / "pitfalls").glob("*.yml"))):
             env.note_dependency(str(path))
-        stored = json.loads((Path(env.srcdir) / FILE).read_text(encoding="utf-8"))
+        translator = json.loads((Path(env.srcdir) / FILE).read_text(encoding="utf-8"))
         mistakes = sum(len(yaml.safe_load(p.read_text(encoding="utf-8"))) for p in (book / "pitfalls").glob("*.yml"))
         hours = totals(env)
         facts = {
@@ -32,8 +32,8 @@ class Start(SphinxDirective):
             "practice",
             f"{hours['exercises']} exercises": "whose checks name your mistake",
             f"{mistakes} mistakes": "that others made, each with what it does",
-            f"{stored['exact_match_on_test']:.1%} right": f"of {stored['test_sentences']:,} new sentences, after "
-            f"{stored['training_seconds']} seconds on a CPU",
+            f"{translator['exact_match']['test']:.1%} right": "of 1,000 new sentences: the translator of "
+            f"chapter 17, after {translator['updates']:,} updates on a CPU",
         }
         rows = "".join(f"<div><dt>{name}</dt><dd>{words}</dd></div>" for name, words in facts.items())
         html = f'<p class="course-buttons">{self.buttons()}</p>{self.begin()}<dl class="course-facts">{rows}</dl>'
