@@ -13,7 +13,7 @@ from cells import from_text
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-from course_lib.figures import attention_view, box, explore, heatmap, new_figure, shapes
+from course_lib.figures import attention_view, box, explore, heatmap, new_figure, play, shapes
 from tools.environment import ROOT
 from tools.form import text_of
 
@@ -157,6 +157,8 @@ def dot(x):
         (explore(dot, alt="It moves.", x=(1, 2)), "It moves."),
         (explore(dot, alt=lambda x: f"It is at {x}.", x=(1, 2), default={"x": 2}), "It is at 2."),
         (explore(lambda x: f"<p>{x}</p>", alt="It counts.", x=(1, 2)), "It counts."),
+        (play(dot, alt="It is played.", x=(1, 2)), "It is played."),
+        (play(lambda x: f"<{x}>", alt="It is said.", x="a"), "It is said."),
         (shapes(box("X", "2 3"), "@", box("W", "3 4"), "=", box("Y", "2 4")), "One <row>: the shape of Y."),
         (
             shapes([box("a", "2"), "=", box("b", "2")], [box("b", "2"), "x, y", box("c d", "2")]),
