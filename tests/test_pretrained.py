@@ -19,7 +19,9 @@ from course_lib.bpe.byte_level import DigitBPE, load_tokenizer
 from course_lib.corpus import course_corpus
 from course_lib.files import sha256, weights_home
 from course_lib.pretrained import WeightsMissing, __main__, chat, open_gguf, smollm2, to_halves
+from course_lib.pretrained.own import own_parts
 from course_lib.sampling import sample
+from course_practice.exercises import registry
 from tools.environment import ROOT
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -89,6 +91,25 @@ def test_it_answers(real):
     assert tokenizer.decode(written, special=True) == "The capital of France is Paris.<|im_end|>"
 
 
+@weights.needed
+@pytest.mark.parametrize("parts", [{}, {"rotate": 1}, {"rms_norm": 1, "rotate": 1, "grouped_attention": 1}], ids=str)
+def test_the_readers_own_parts_run_it(real, parts):
+    """Each right answer of the exercises of chapter 20, one by one and all at once, leaves the logits as they are."""
+    model, tokenizer = real
+    ids = torch.tensor([chat(tokenizer, [QUESTION])])
+    exercises = {name: registry()[f"modern.{name}"] for name in ("rms_norm", "rotate", "grouped_attention")}
+    answers = {name: [found.reference, *found.alternatives] for name, found in exercises.items()}
+    chosen = {name: answers[name][i] for name, i in parts.items()}
+    with torch.no_grad():
+        before = model(ids)
+        for own in [chosen] if chosen else [{name: found[0]} for name, found in answers.items()]:
+            with own_parts(model, **own):
+                assert (model(ids) - before).abs().max() < 1e-3
+        with own_parts(model, rotate=lambda x, positions, base: answers["rotate"][0](x, positions, 10_000.0)):
+            assert (model(ids) - before).abs().max() > 0.1
+        assert torch.equal(model(ids), before)
+
+
 def texts():
     """A thousand texts: pages of the course in pieces, its Korean, numbers, and whatever letters chance gives."""
     rng = random.Random(0)
@@ -109,9 +130,9 @@ def test_the_tokenizer_equals_theirs_on_a_thousand_texts(real, their_tokenizer):
     found = texts()
     assert len(found) == 1000
     for text in found:
-        ids = tokenizer.encode(text)
+        ids = tokenizer.encode(text, special=True)  # one page shows special tokens
         assert ids == their_tokenizer.encode(text, add_special_tokens=False), text
-        assert tokenizer.decode(ids) == text
+        assert tokenizer.decode(ids, special=True) == text
     assert tokenizer.vocab_size == 49152
 
 
