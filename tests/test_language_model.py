@@ -8,7 +8,7 @@ import torch
 from oracles import assert_equal, gradient, scramble
 
 from course_lib.batching import pad
-from course_lib.language_model import LanguageModel, LanguageModelConfig, windows
+from course_lib.language_model import LanguageModel, LanguageModelConfig, RopeScaling, windows
 from course_lib.positional_encoding import sinusoidal_encoding
 from course_lib.probes import leak_probe, record_attention
 from course_lib.sampling import sample
@@ -88,6 +88,7 @@ def test_equals_llama_with_gradients(changes):
     [
         *({}, CLASSIC, {"positions": "sinusoidal"}, {"positions": "none"}, {"swiglu": False}, {"rms_norm": False}),
         *({"n_kv_heads": 1}, {"d_k": 4, "rope_layout": "interleaved"}, {"tied": False, "scaled": False}),
+        *({"qkv_bias": True}, {"qk_norm": True}, {"d_k": 8, "rope_scaling": RopeScaling(4.0, 1.0, 4.0, 5)}),
     ],
     ids=str,
 )
@@ -152,6 +153,20 @@ def test_a_place_before_the_first_is_for_rotary_positions_alone():
     for offset in (-1, -3, -250):
         with pytest.raises(ValueError, match=f"expected offset as a whole number of at least 0, got {offset}"):
             model(positions="sinusoidal")(ids, offset=offset)
+
+
+def test_scaled_rotations_are_as_they_were_in_the_fast_pairs_and_slower_in_the_others():
+    scaling = RopeScaling(factor=8.0, low=1.0, high=4.0, length=8192)
+    slower = scaling.slower(d_k=64, base=500_000.0)
+    turns = 8192 * 500_000.0 ** (-torch.arange(0, 64, 2) / 64) / (2 * math.pi)
+    assert_equal(slower[turns > 4], torch.ones(int((turns > 4).sum())))
+    assert_equal(slower[turns < 1], torch.full((int((turns < 1).sum()),), 1 / 8))
+    assert (slower.diff() <= 0).all()
+
+
+def test_biases_and_norms_of_queries_and_keys_at_once_are_refused():
+    with pytest.raises(ValueError, match="expected qkv_bias or qk_norm, got both"):
+        dataclasses.replace(SMALL, qkv_bias=True, qk_norm=True)
 
 
 def test_unknown_positions_are_refused():

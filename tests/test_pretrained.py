@@ -56,12 +56,14 @@ def their_model():
     from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
     path = str(pretrained.weights_file())
-    config = LlamaConfig(**load_gguf_checkpoint(path)["config"])
     with torch.device("meta"):  # no random weights, which would be thrown away
+        names = LlamaForCausalLM(LlamaConfig(num_hidden_layers=30))
+    file = load_gguf_checkpoint(path, return_tensors=True, model_to_load=names)
+    config = LlamaConfig(**file["config"])
+    with torch.device("meta"):
         theirs = LlamaForCausalLM(config)
     theirs.model.rotary_emb = LlamaRotaryEmbedding(config)
-    tensors = load_gguf_checkpoint(path, return_tensors=True, model_to_load=theirs)["tensors"]
-    unused = theirs.load_state_dict(tensors, strict=False, assign=True)
+    unused = theirs.load_state_dict(file["tensors"], strict=False, assign=True)
     assert unused == (["lm_head.weight"], [])
     theirs.tie_weights()
     return theirs.eval()
