@@ -128,9 +128,11 @@ def guilty_lines(change: Change, obj: Any) -> dict[int, str]:
 
 
 def authors_lines(change: Change, obj: Any) -> str:
-    """How the right answer has it, as a hint; nothing where it is over three lines, or the learner has them."""
-    lines = [line.strip() for hunk, _ in _new_lines(change) for line in hunk.old if line not in hunk.new]
-    told = 0 < len(lines) <= 3 and not {*lines} <= {line.strip() for line in (source_of(obj) or "").splitlines()}
+    """How the right answer has it, as a hint: the lines that the learner lacks, where they are at most three."""
+    theirs = {line.strip() for line in (source_of(obj) or "").splitlines()}
+    new = [line.strip() for hunk, _ in _new_lines(change) for line in hunk.old if line not in hunk.new]
+    lines = [line for line in new if line not in theirs]
+    told = 0 < len(lines) <= len(new) <= 3
     return f"A right answer has {' and '.join(f'`{line}`' for line in lines)} here." if told else ""
 
 

@@ -115,7 +115,8 @@ class Trial:
         if random:
             found = Difference("random", _RANDOM)
         known = () if random or outcome.error is not None or not self._searches else self._with_answers()
-        repair = self._repair_of(outcome, seed=1 if random else SEED, known=known)
+        single = tuple(each for each in known if not each[0].message.startswith("Two things."))  # a third is a guess
+        repair = self._repair_of(outcome, seed=1 if random else SEED, known=single)
         if repair is not None and repair.remaining is not None:
             found = Difference(repair.remaining.name, f"Two things. {repair.remaining.beside_another}")
         if repair is not None:
