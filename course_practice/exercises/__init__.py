@@ -65,8 +65,8 @@ def show_solution(exercise_id: str) -> Solution:
 def mine(exercise_id: str) -> Callable:
     """Your own solution of an exercise that you have passed, or else the course's.
 
-    >>> mine("masks.causal").__name__ in ("causal_mask", "my_causal_mask")  # doctest: +SKIP
-    True
+    >>> mine("masks.causal")(2).int().tolist()
+    [[1, 0], [1, 1]]
     """
     exercise = _get(exercise_id)
     try:
