@@ -10,9 +10,6 @@ greedy search writes exactly, and their BLEU. About three minutes on one core.
 """
 
 import torch
-from course_practice.own.parts import OwnParts
-from course_practice.own.trials import PARTS
-from course_practice.own.wrong_parts import put_in
 
 from course_lib.batching import Batches, encode_pairs, pad
 from course_lib.beam_search import greedy_search
@@ -23,6 +20,9 @@ from course_lib.reproducible import make_reproducible
 from course_lib.tokens import EOS
 from course_lib.training import plain_loss
 from course_lib.training.trainer import Trainer
+from course_practice.assembly.parts import OwnParts
+from course_practice.assembly.trials import PARTS
+from course_practice.assembly.wrong_parts import put_in
 from experiments import store
 from experiments.translator import RECIPE, new_transformer, ready, settings
 
