@@ -91,7 +91,9 @@ class LanguageModelConfig:
         check_between(0, 1, dropout=self.dropout, eps=self.eps)
         check_between(1, math.inf, rope_base=self.rope_base)
         if self.qkv_bias and self.qk_norm:
-            raise ValueError("expected qkv_bias or qk_norm, got both: no model has them at once, so drop one")
+            raise ValueError(
+                "expected qkv_bias or qk_norm, got both: no model that the course reads has them at once, so drop one"
+            )
 
     @property
     def head_width(self) -> int:
@@ -104,7 +106,7 @@ class LanguageModelConfig:
 
 
 class NormedHeads(nn.Linear):
-    """W_Q or W_K followed by a norm of each head's features: the scores stay in range, whatever the weights become.
+    """W_Q or W_K followed by a norm of each head's features: for a given gain, the scores stay in range.
 
     Source: Henry et al. 2020 (with L2 norms); Yang et al. 2025, section 2 (Qwen3, with RMSNorm).
 

@@ -17,7 +17,6 @@ from course_lib.corpus import Corpus, course_corpus
 from course_lib.language_model import LanguageModel, LanguageModelConfig
 from course_lib.stored import results
 from course_lib.training.bench import train_once
-from experiments.real_model_inside import CAPITALS
 from experiments.real_model_slips import PAGE
 from tools.environment import ROOT
 
@@ -54,8 +53,7 @@ def shortly(recipe, seed, every=1):
 
 def small_real_model():
     """In the place of the model that `make weights` fetches: random weights, and the words that the scripts ask for."""
-    words = [f"The capital of {country} is {capital}" for country, capital in CAPITALS.items()]
-    texts = [PAGE, *words * 9]
+    texts = [PAGE, *["The capital of France is Paris"] * 9]
     tokenizer = DigitBPE.train(texts, n_merges=400, specials={"<|im_start|>": 0, "<|im_end|>": 1})
     config = LanguageModelConfig(tokenizer.vocab_size, 16, n_heads=4, n_kv_heads=2, d_ff=17, n_layers=2, scaled=False)
     return LanguageModel(replace(config, pad_id=-1)).eval(), tokenizer
@@ -90,14 +88,6 @@ SIZES = {
     "page_translator": {"updates": 1, "N_TRAIN": 60, "N_VAL": 5, "N_PLAIN": 5, "N_TEST": 5},
     "positional_encoding_length": {"STEPS": 1, "LONGER": 1, "CAUSAL": 1},
     "positional_encoding_scale": {"TASKS": {"two back": (10, 10, 1), "again": (24, 2, 1)}},
-    "real_model_inside": {
-        "read": small_real_model,
-        "BEST": 2,
-        "FRESH": [10],
-        "DRAWS": 1,
-        "PATCHED": 3,
-        "STORY_TOKENS": 2,
-    },
     "real_model_slips": {"read": small_real_model},
     "self_attention_cost": {"SIZES": [(2, 4)]},
     "seq2seq_lengths": {"SEQUENCES": 4},

@@ -24,7 +24,8 @@ def own_parts(
 
     `rms_norm(x, gain, eps)`, `rotate(x, positions, base)` in the half layout, and `grouped_attention(query, key, value,
     mask)`, which returns outputs alone. What is not given stays the library's. Right parts change no logit.
-    The rows of a batch have to stand at the same positions.
+    The rows of a batch have to stand at the same positions. ValueError for `rotate` where rotations are scaled
+    (`rope_scaling`), because the exercise's function knows positions and base alone.
 
     >>> from course_lib.language_model import LanguageModelConfig
     >>> model = LanguageModel(LanguageModelConfig(vocab_size=11, d_model=8, n_heads=2, n_kv_heads=1, d_ff=16))
@@ -36,6 +37,8 @@ def own_parts(
     >>> torch.equal(model(ids), before)
     True
     """
+    if rotate is not None and model.config.rope_scaling is not None:
+        raise ValueError("expected a model without rope_scaling for your own rotate, got one: leave rotate out")
     changed: list[nn.Module] = []
     for module in model.modules():
         if isinstance(module, RMSNorm) and rms_norm is not None:
