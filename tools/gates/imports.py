@@ -13,7 +13,7 @@ BUILDING = (
     ),
     ("encoder", "decoder", "seq2seq", "image_attention"),
     ("transformer", "modern", "language_model", "figures"),
-    ("fast", "training", "beam_search", "sampling", "pretrained"),
+    ("fast", "training", "beam_search", "sampling", "pretrained", "own_text"),
     ("translation", "__main__"),
     ("stored",),
 )
