@@ -80,6 +80,7 @@ SIZES = {
     "image_attention_boards": {"SOME": [0], "MANY": [0], "POOLED": 1, "READ": 1, "BOARDS": 20},
     "layer_norm_controls": {"WARMED": 1, "MEANS": 1, "LOUDER": 1, "SEEDS": [0]},
     "masks_writes": {"RATES": [0.01], "CHOOSING": [100], "SUBJECTS": 3, "LONGEST": 4},
+    "modern_own_text": {"MINUTES": [0.01], "BEGINNINGS": ["a"]},
     "modern_parts": {"UPDATES": [1, 2], "RATES": {1: [0.01], 2: [0.01]}, "ROUNDS": 1},
     "modern_place": {"UPDATES": [1], "LONG": 64, "RANGES": {"0–63": slice(64)}},
     "modern_rates": {"ARMS": [("all four", 1), ("RoPE", 2)]},
