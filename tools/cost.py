@@ -10,11 +10,12 @@ measurements themselves.
 
 import json
 import re
+from collections.abc import Iterable
 
 from nbformat import NotebookNode
 
 from tools.environment import RESULTS
-from tools.gates.parsing import calls, parts, placed, strings, tags, words
+from tools.gates.parsing import Placed, calls, parts, placed, strings, tags, words
 from tools.template import COMPUTED_ROW, HIDE_INPUT, MACHINE, NEED, PREDICTION, READER, SET_UP_TAG
 
 SECONDS = (5, 10, 20, 30, 60, 90, 120, 180, 300, 600)
@@ -28,9 +29,15 @@ def measured() -> dict[str, dict]:
 
 
 def minutes_to_read(nb: NotebookNode, asides: bool = False) -> int:
-    """Of the main path, or of its asides: words, lines of shown code, predictions and questions, in steps of five."""
+    """Of the main path, or of its asides, in steps of five."""
+    seconds = seconds_to_read(there for there in placed(nb) if there.aside == asides)
+    return MINUTES_STEP * -int(-seconds // (60 * MINUTES_STEP))
+
+
+def seconds_to_read(places: Iterable[Placed]) -> float:
+    """Words, lines of shown code, predictions and questions of these cells; exercises are no reading."""
     seconds = 0.0
-    for cell, _section, heading in (there for there in placed(nb) if there.aside == asides):
+    for cell, _section, heading in places:
         if heading.startswith("Exercise: "):
             continue
         if cell.cell_type == "markdown":
@@ -40,13 +47,13 @@ def minutes_to_read(nb: NotebookNode, asides: bool = False) -> int:
             seconds += SECONDS_A_QUESTION * sum(len(strings(call)) for call in asked)
         elif not {HIDE_INPUT, SET_UP_TAG} & set(tags(cell)):
             seconds += SECONDS_A_LINE * sum(1 for line in cell.source.split("\n") if line.strip())
-    return MINUTES_STEP * -int(-seconds // (60 * MINUTES_STEP))
+    return seconds
 
 
-def minutes_to_practice(nb: NotebookNode) -> int:
+def minutes_to_practice(headings: Iterable[str]) -> int:
     """The sum of what the exercises' headings say, which is what the registry says."""
-    headings = [part.text for part in parts(nb) if part.kind == "h3" and part.text.startswith("Exercise: ")]
-    return sum(int(minutes) for heading in headings for minutes in re.findall(r"· (\d+) min$", heading))
+    exercises = [heading for heading in headings if heading.startswith("Exercise: ")]
+    return sum(int(minutes) for heading in exercises for minutes in re.findall(r"· (\d+) min$", heading))
 
 
 def machine(cost: dict) -> str:
@@ -62,7 +69,8 @@ def machine(cost: dict) -> str:
 def rows(nb: NotebookNode, cost: dict) -> tuple[str, str]:
     """The two computed rows of the opening table."""
     aside = f", {minutes} for the asides" if (minutes := minutes_to_read(nb, asides=True)) else ""
-    reader = f"{minutes_to_read(nb)} minutes to read{aside}, {minutes_to_practice(nb)} to practice"
+    practice = minutes_to_practice(part.text for part in parts(nb) if part.kind == "h3")
+    reader = f"{minutes_to_read(nb)} minutes to read{aside}, {practice} to practice"
     return f"| {READER} | {reader} |", f"| {MACHINE} | {machine(cost)} |"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 from docutils import nodes
 from page_map import exists, required, title_of, totals
+from page_ways import takes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -28,9 +29,8 @@ class Start(SphinxDirective):
         mistakes = sum(len(yaml.safe_load(p.read_text(encoding="utf-8"))) for p in (book / "pitfalls").glob("*.yml"))
         hours = totals(env)
         facts = {
-            f"{hours['main']} hours": f"to read {len(required(env))} chapters, and {hours['practice']} hours to "
-            "practice",
-            f"{hours['exercises']} exercises": "whose checks name your mistake",
+            takes(env)[0]: 'an evening, until a <a href="#three-ways-through">model of your own parts</a> writes',
+            f"{hours['exercises']} exercises": f"in {len(required(env))} chapters, whose checks name your mistake",
             f"{mistakes} mistakes": "that others made, each with what it does",
             f"{translator['exact_match']['test']:.1%} right": "of 1,000 new sentences: the translator of "
             f"chapter 17, after {translator['updates']:,} updates on a CPU",
