@@ -25,7 +25,7 @@ def takes(env: BuildEnvironment) -> list[str]:
         env.note_dependency(str(Path(env.srcdir) / "chapters" / f"{chapter}.ipynb"))
     whole = totals(env)
     found = [minutes or 60 * (whole["main"] + whole["practice"]) for minutes in ways.minutes()]
-    return [ways.hours(minutes) for minutes in found]
+    return [ways.hours(minutes).replace(" ", "\u00a0") for minutes in found]  # not broken across lines
 
 
 class Ways(SphinxDirective):
