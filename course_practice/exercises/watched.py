@@ -1,4 +1,4 @@
-"""What an answer makes on its way: the shapes of its tensors."""
+"""What an answer does on its way: the shapes of its tensors, and the operations that make them."""
 
 from collections.abc import Callable
 
@@ -13,10 +13,12 @@ class _Watch(TorchDispatchMode):
     def __init__(self):
         super().__init__()
         self.made = []
+        self.operations = set()
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         made = function(*args, **(kwargs or {}))
         outputs = made if isinstance(made, tuple | list) else [made]
+        self.operations.add(function.overloadpacket)
         is_product = function.overloadpacket in _PRODUCTS
         self.made += [(tuple(output.shape), is_product) for output in outputs if isinstance(output, Tensor)]
         return made
@@ -31,3 +33,14 @@ def tensors_made(obj: Callable, *args: object) -> list[tuple[tuple[int, ...], bo
     with _Watch() as watch:
         obj(*args)
     return watch.made
+
+
+def operations(obj: Callable, *args: object) -> set[object]:
+    """PyTorch's operations that a call makes, under whatever names it calls them.
+
+    >>> torch.ops.aten.relu in operations(torch.nn.ReLU(), torch.ones(2))
+    True
+    """
+    with _Watch() as watch:
+        obj(*args)
+    return watch.operations

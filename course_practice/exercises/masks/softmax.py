@@ -1,3 +1,4 @@
+import inspect
 import math
 
 import torch
@@ -62,11 +63,18 @@ def _nan_in_whole_rows(weights):
     return weights.masked_fill(weights.isnan().any(dim=-1, keepdim=True), math.nan)
 
 
+def _calls_the_library(obj, given):
+    """Is the function to be written called by its own name?"""
+    code = getattr(inspect.unwrap(obj), "__code__", None)
+    return "calls-masked-softmax" if code is not None and "masked_softmax" in code.co_names else ""
+
+
 EXERCISE = Exercise(
     reference=masked_softmax,
     cases=_softmax_cases,
     canonical=_nan_in_whole_rows,
     rtol=2e-3,
     alternatives=(infinity_then_nan_to_num, lowest_then_zeroed, exponentials_by_hand),
+    excluded=_calls_the_library,
     trained=True,
 )

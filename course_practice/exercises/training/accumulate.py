@@ -1,4 +1,5 @@
 import copy
+import weakref
 from dataclasses import dataclass
 
 import torch
@@ -21,10 +22,14 @@ def accumulate(loss_sum, batches):
     return mean
 
 
-def all_in_one_graph(loss_sum, batches):
-    loss = sum(loss_sum(batch) for batch in batches) / sum(batch.n_tokens for batch in batches)
-    loss.backward()
-    return loss.item()
+def each_weighed_by_its_share(loss_sum, batches):
+    counts = torch.tensor([batch.n_tokens for batch in batches], dtype=torch.float64)
+    total = torch.zeros((), dtype=torch.float64)
+    for share, batch in zip(counts / counts.sum(), batches, strict=True):
+        loss = share * (loss_sum(batch) / batch.n_tokens)
+        loss.backward()
+        total += loss.detach()
+    return total
 
 
 class TokenLoss:
@@ -72,6 +77,42 @@ def _call(obj, given):
     return mean, torch.zeros_like(loss_sum.weight) if grad is None else grad.clone()
 
 
+class _Stored(torch.autograd.Function):
+    """Hands a loss on. Its node lives as long as the graph does that the loss is part of."""
+
+    @staticmethod
+    def forward(ctx, loss, graphs):
+        ctx.graphs = graphs
+        graphs.add(ctx)
+        return loss.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        ctx.graphs.discard(ctx)  # what it has stored is freed
+        return grad, None
+
+
+class _WatchedLoss(TokenLoss):
+    """The loss of a case, which counts the graphs that are in memory when it is called."""
+
+    def __init__(self, loss_sum):
+        self.weight = loss_sum.weight.detach().clone().requires_grad_()
+        self.graphs, self.most = weakref.WeakSet(), 0
+
+    def __call__(self, batch):
+        loss = super().__call__(batch)
+        self.most = max(self.most, len(self.graphs))
+        return _Stored.apply(loss, self.graphs) if loss.requires_grad else loss
+
+
+def _keeps_all_graphs(obj, given):
+    """Are two graphs still there when a third is made? One may be, under a name that is only now set anew."""
+    loss_sum, batches = given.args
+    watched = _WatchedLoss(loss_sum)
+    obj(watched, batches.made())
+    return "one-graph-for-all" if watched.most > 1 else ""
+
+
 def _cases():
     return [
         case(TokenLoss(8, seed=1), Lengths(((2, 3),)), about="one batch"),
@@ -81,4 +122,10 @@ def _cases():
     ]
 
 
-EXERCISE = Exercise(reference=accumulate, cases=_cases, call=_call, alternatives=(all_in_one_graph,))
+EXERCISE = Exercise(
+    reference=accumulate,
+    cases=_cases,
+    call=_call,
+    excluded=_keeps_all_graphs,
+    alternatives=(each_weighed_by_its_share,),
+)
