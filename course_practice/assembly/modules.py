@@ -21,6 +21,33 @@ def module_of(made: object) -> nn.Module:
     raise TypeError(f"expected a module, an object of a subclass of nn.Module, got {what}")
 
 
+def refuse_plain_lists(module: nn.Module) -> None:
+    """Say so where parts stand in a list that PyTorch does not look into."""
+    known = set(module.modules())
+    for owner in known:
+        for name, value in vars(owner).items():
+            if name.startswith("_") or not isinstance(value, list | tuple | dict):
+                continue
+            parts = value.values() if isinstance(value, dict) else value
+            if any(isinstance(part, nn.Module) and part not in known for part in parts):
+                raise TypeError(
+                    f"expected the parts in nn.ModuleList, got a plain {type(value).__name__} `{name}`: PyTorch does "
+                    "not find their parameters, so no optimizer would train them; wrap it in nn.ModuleList"
+                )
+
+
+def refuse_chance(run: Callable[[], Any]) -> None:
+    """Say so where a module in evaluation answers the same input in two ways."""
+    once, again = run(), run()
+    if not all(isinstance(made, Tensor) for made in (once, again)) or once.shape != again.shape:
+        return
+    if not torch.allclose(once, again, equal_nan=True):
+        raise ValueError(
+            "expected the same output each time in evaluation, got another one: numbers are dropped there, too; use "
+            "nn.Dropout, or hand `training=self.training` to `F.dropout`"
+        )
+
+
 def is_attention(module: nn.Module) -> bool:
     """PyTorch's, or the course's: four linear layers under its names, whichever notebook defines the class."""
     parts = module._modules

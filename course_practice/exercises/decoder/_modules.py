@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from course_practice.assembly.modules import bare_parameters, in_order
+from course_practice.assembly.modules import bare_parameters, in_order, refuse_plain_lists
 from course_practice.assembly.weights import weights_by_role
 from course_practice.exercises.inputs import randn
 
@@ -16,7 +16,7 @@ def fill(module: nn.Module, run_once: Callable, d_model: int, d_ff: int) -> None
 
     Two parts that should be two and are one get one number, so that the layer's output tells.
     """
-    _refuse_plain_lists(module)
+    refuse_plain_lists(module)
     packed = [(n * d_model, d_model) for n in (2, 3) if n * d_model != d_ff]
     if bare_parameters(module) or any(p.shape in packed for p in _weights_of_linears(module)):
         _fill_by_role(weights_by_role(module, run_once, d_model, d_ff), d_model)
@@ -65,21 +65,6 @@ def _fill_by_role(weights: dict[str, Tensor], d_model: int) -> None:
             weight.copy_(randn(*weight.shape, seed=90, scale=weight.shape[1] ** -0.5))
         else:
             weight.copy_(randn(*weight.shape, seed=91, scale=0.5))
-
-
-def _refuse_plain_lists(module: nn.Module) -> None:
-    """Say so where parts stand in a list that PyTorch does not look into."""
-    known = set(module.modules())
-    for owner in known:
-        for name, value in vars(owner).items():
-            if name.startswith("_") or not isinstance(value, list | tuple | dict):
-                continue
-            parts = value.values() if isinstance(value, dict) else value
-            if any(isinstance(part, nn.Module) and part not in known for part in parts):
-                raise TypeError(
-                    f"expected the parts in nn.ModuleList, got a plain {type(value).__name__} `{name}`: PyTorch does "
-                    "not find their parameters, so no optimizer would train them; wrap it in nn.ModuleList"
-                )
 
 
 def _square(number: int, d_model: int) -> Tensor:

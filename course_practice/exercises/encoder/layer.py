@@ -5,7 +5,7 @@ from torch.nn import functional as F
 from course_lib.encoder import EncoderLayer, FeedForward
 from course_lib.layer_norm import Residual
 from course_lib.multi_head import MultiHeadAttention
-from course_practice.assembly.modules import module_of
+from course_practice.assembly.modules import module_of, refuse_chance, refuse_plain_lists
 from course_practice.engine import Exercise, case
 from course_practice.exercises.encoder._modules import fill_layer
 from course_practice.exercises.inputs import randn
@@ -87,6 +87,7 @@ def _made(obj, given):
     if made is None:
         return None, None
     layer = module_of(made).eval()
+    refuse_plain_lists(layer)
     d_model, _n_heads, d_ff = given.args[:3]
     masked = not given.about.endswith("no mask")
     mask = MASK.clone()
@@ -106,6 +107,8 @@ def _call(obj, given):
     layer.train(given.args[3:4] == (1.0,))
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)
+        if not layer.training:
+            refuse_chance(lambda: run(randn(2, 5, given.args[0], seed=7)))
         return run(randn(2, 5, given.args[0], seed=7))
 
 

@@ -8,7 +8,7 @@ from course_lib.decoder import Decoder, DecoderLayer
 from course_lib.encoder import Encoder, EncoderLayer
 from course_lib.masks import causal_mask, padding_mask
 from course_lib.positional_encoding import InputEmbedding, SinusoidalPositions, sinusoidal_encoding
-from course_practice.assembly.modules import same_parts
+from course_practice.assembly.modules import refuse_plain_lists, same_parts
 from course_practice.engine import Exercise, case
 from course_practice.engine.compare import as_tensor
 from course_practice.exercises.inputs import seeded
@@ -90,6 +90,7 @@ def _run(obj, given):
     model = obj(*sizes)
     if model is None:
         return None
+    refuse_plain_lists(model)
     model = model.double().eval()
     if about == "count":
         return torch.tensor(sum(p.numel() for p in model.parameters()))
