@@ -579,6 +579,8 @@ def test_differences_inside_a_tuple_say_which_result():
     expected = (torch.ones(2), torch.ones(3))
     assert difference(expected, [torch.ones(2), np.ones(3)], 1e-4, 1e-5) is None
     assert difference(expected, (torch.ones(2), torch.zeros(3)), 1e-4, 1e-5).sentence.startswith("Result 2 of 2: ")
+    assert difference(expected, (torch.zeros(2), torch.ones(3)), 1e-4, 1e-5).sentence.startswith("Result 1 of 2: ")
+    assert difference((1, 2, 3), (4, 5, 6), 1e-4, 1e-5).sentence == "Results 1, 2 and 3 of 3: The value is not right."
     assert "Expected 2 results" in difference(expected, torch.ones(2), 1e-4, 1e-5).sentence
 
 

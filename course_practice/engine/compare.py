@@ -84,12 +84,18 @@ def _tuple_difference(expected: tuple, got: Any, rtol: float, atol: float) -> Di
     if not isinstance(got, tuple | list) or len(got) != len(expected):
         count = len(got) if isinstance(got, tuple | list) else 1
         return Difference("wrong-type", f"Expected {len(expected)} results, in this order; got {count}.")
+    found = {}
     for number, (want, have) in enumerate(zip(expected, got, strict=True), start=1):
         if (have is None) != (want is None):
             return Difference("returned-none", f"Result {number} of {len(expected)} is None.")
-        if found := difference(want, have, rtol, atol):
-            return Difference(found.kind, f"Result {number} of {len(expected)}: {found.sentence}")
-    return None
+        if wrong := difference(want, have, rtol, atol):
+            found[number] = wrong
+    if not found:
+        return None
+    first = next(iter(found.values()))
+    numbers = [str(number) for number, wrong in found.items() if wrong == first]
+    which = f"Result {numbers[0]}" if len(numbers) == 1 else f"Results {', '.join(numbers[:-1])} and {numbers[-1]}"
+    return Difference(first.kind, f"{which} of {len(expected)}: {first.sentence}")
 
 
 def as_tensor(value: Any) -> Tensor | None:
