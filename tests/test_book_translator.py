@@ -14,6 +14,7 @@ import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
 from browser import launch
+from playwright.sync_api import expect
 
 from course_lib.batching import make_batch
 from course_lib.corpus.lexicon import HELD_OUT_NAMES, NAMES
@@ -331,6 +332,45 @@ def test_the_front_page_says_which_words_it_does_not_know(text, note, front):
     assert front.locator("th.course-new").all_inner_texts() == new
 
 
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (
+            "나는 사과를 먹었다",
+            "It has never met “나는” in the sense of “I”: if you mean that, the translation is a guess.",
+        ),
+        (
+            "안녕하세요",
+            "It has never met “안녕하세요” in the sense of “hello”: if you mean that, the translation is a guess.",
+        ),
+        ("소녀가 나는 새를 봤다", ""),
+    ],
+    ids=["I", "hello", "flying"],
+)
+def test_what_people_begin_with_is_flagged_though_the_letters_are_known(text, note, front):
+    said = translate(front, text)
+    assert said.endswith(note or "seconds on this machine.")
+    assert said.count("It has never met") == bool(note)
+    assert front.locator("th.course-new").all_inner_texts() == text.split(" ")[: bool(note)]
+
+
+def test_the_front_page_opens_with_a_translation_right_under_the_examples(visit):
+    page = opened(visit(reduced_motion="reduce", viewport={"width": 390, "height": 844}))
+    assert page.get_by_label("A Korean sentence").input_value() == "소녀가 책을 읽었다"
+    said = page.get_by_role("status")
+    assert said.inner_text().startswith("a girl read a book")
+    order = [page.get_by_role("group", name="Examples"), said, page.get_by_role("region", name="Attention")]
+    order += [
+        page.get_by_role("group", name="A sentence by parts"),
+        page.get_by_text("How it chooses, and where it looks"),
+    ]
+    tops = [part.bounding_box()["y"] for part in order]
+    assert tops == sorted(tops)
+    assert not page.get_by_label("Search").is_visible()
+    order[0].get_by_role("button").first.click()
+    expect(said).to_be_in_viewport(ratio=1)
+
+
 def test_the_page_spells_names_as_the_library_does(front):
     names = [*NAMES, *HELD_OUT_NAMES, "철수", "영훈"]
     assert front.evaluate("names => names.map(romanized)", names) == [romanize(name) for name in names]
@@ -364,8 +404,12 @@ def test_the_front_page_is_without_barrier_on_a_phone(visit):
     page = opened(visit(reduced_motion="reduce", viewport={"width": 390, "height": 844}))
     translate(page, "소녀가 햄버거를 먹었다")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.get_by_role("button", name="Another of its 1,000 test sentences").press("Tab")
+    page.get_by_role("region", name="Attention").press("Tab")
     assert page.evaluate("document.activeElement.closest('label').innerText").startswith("Who")
+    page.get_by_label("Did").press("Tab")
+    page.keyboard.press("Enter")
+    page.get_by_label("Search").select_option("beam of 4")
+    page.locator("li").nth(3).wait_for()
     for theme in ("light", "dark"):
         page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
         assert Axe().run(page, options={"preload": False}).response["violations"] == []

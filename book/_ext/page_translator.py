@@ -31,7 +31,9 @@ CARDS = {
         "Type a Korean sentence, or choose its parts if you do not write Korean. A Transformer translates it in this "
         "page, and what you type stays on your machine. It is the model of {chapter}, trained longer and on more kinds "
         "of sentences. Of 1,000 test sentences that it was not trained on, it translates {test} exactly. It knows "
-        "{words:,} Korean words, and says so when it meets another.",
+        "{words:,} Korean words, and names any other that you type. It was trained on short statements about people, "
+        "animals, and things: it has no <em>I</em> or <em>you</em>, and it often gets longer sentences of other kinds "
+        "wrong.",
         (
             "소녀가 책을 읽었다",
             "고양이는 우유를 안 마셔요",
@@ -67,7 +69,7 @@ CARDS = {
         ),
     ),
 }
-# The front page's sentence by parts: Korean words, and what they mean.
+# The front page's sentence by parts: Korean words, and what they mean. The card opens with the first of each.
 PARTS = {
     "Who": {"소녀가": "a girl", "고양이가": "a cat", "의사가": "a doctor", "지우가": "Jiu", "코끼리가": "an elephant"},
     "When": {"": "(any time)", "어제": "yesterday", "밤에": "at night", "지난주에": "last week"},

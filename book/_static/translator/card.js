@@ -46,14 +46,21 @@ function romanized(name) {
   return latin[0].toUpperCase() + latin.slice(1);
 }
 
+// A short list by hand, of what people often begin with: the training has no first or second person and no greetings,
+// though it may have the same letters in another use (나는 is also "flying").
+const BEGINNINGS = { 나는: "I", 저는: "I", 내가: "I", 제가: "I", 너는: "you", 우리는: "we", 안녕하세요: "hello" };
+const isBeginning = (word, place) => place === 0 && Object.hasOwn(BEGINNINGS, word);
+
 // What is to be said of the words of a text that the training did not have, as the pieces of sentences. A word whose
 // first syllables came out as a name is one.
 function notesOn(text, translation, known) {
   const written = new Set(translation.split(" "));
   const nameIn = (word) => [2, 3].map((length) => word.slice(0, length)).find((start) => written.has(romanized(start)));
-  const unmet = text.split(" ").filter((word) => !known.has(word));
+  const all = text.split(" "), meaning = isBeginning(all[0], 0) && BEGINNINGS[all[0]];
+  const unmet = all.filter((word, place) => !known.has(word) && !isBeginning(word, place));
   const names = unmet.map(nameIn).filter(Boolean), words = unmet.filter((word) => !nameIn(word));
   return [
+    ...(meaning ? [" It has never met ", ...quoted([all[0]]), ` in the sense of “${meaning}”: if you mean that, the translation is a guess.`] : []),
     ...(names.length ? [" It has never met the name ", ...quoted(names), " and spells it by its sounds."] : []),
     ...(words.length ? [" It has never met ", ...quoted(words), ": the translation is a guess."] : []),
   ];
@@ -99,13 +106,12 @@ function courseTranslatorCard(place, translator) {
     const options = Object.entries(rows).map(([text, gloss]) => element("option", { value: text }, text ? `${text} – ${gloss}` : gloss));
     return element("label", {}, `${name} `, element("select", {}, ...options));
   });
+  const settings = element("div", { class: "course-translator-row" }, searchLabel, layerLabel, headLabel);
   const form = element("form", {},
     element("label", { for: input.id }, "A Korean sentence"),
     element("div", { class: "course-translator-row" }, input, element("button", { type: "submit" }, "Translate")),
     element("div", { class: "course-translator-row", role: "group", "aria-label": "Examples" }, "Examples: ", ...choices,
-      ...(test.length ? [another] : [])),
-    ...(menus.length ? [element("div", { class: "course-translator-parts", role: "group", "aria-label": "A sentence by parts" }, ...menus)] : []),
-    element("div", { class: "course-translator-row" }, searchLabel, layerLabel, headLabel));
+      ...(test.length ? [another] : [])));
   const said = element("p", { role: "status", class: "course-translator-said" });
   const beams = element("ol", { class: "course-translator-beams", hidden: "" });
   const about = element("p", { id: id("about") }, "How much each token looked at each Korean word while it was chosen, ",
@@ -113,19 +119,43 @@ function courseTranslatorCard(place, translator) {
   const table = element("table", { "aria-labelledby": about.id });
   const board = element("div", { class: "course-translator-map", role: "region", tabindex: 0, "aria-label": "Attention" }, table);
   const map = element("div", { hidden: "" }, about, board);
-  place.append(form, said, beams, map);
+  // A chapter says what to choose, and has it above the result. On the front page, the result comes first.
+  if (menus.length) {
+    place.append(form, said, beams, map, byParts(), fold());
+  } else {
+    form.append(settings);
+    place.append(form, said, beams, map);
+  }
+
+  function byParts() {
+    const title = element("p", { id: id("parts") }, "A sentence by parts");
+    return element("div", { class: "course-translator-parts", role: "group", "aria-labelledby": title.id }, title, ...menus);
+  }
+
+  function fold() {
+    const flagged = Object.keys(BEGINNINGS).flatMap((word, i) => [i ? ", " : "", korean(word)]);
+    return element("details", {}, element("summary", {}, "How it chooses, and where it looks"),
+      element("p", {}, "Greedy search takes the most probable token at each step, and a beam of 4 keeps the four best beginnings. ",
+        "The column “probability” shows how probable the model found the token that was chosen, and the layer and the head ",
+        "choose whose attention the other columns show."),
+      element("p", {}, "The card compares your words with the words of the training, but it does not see in which sense you use them. ",
+        "Only a short list, at the beginning of a sentence, is flagged by hand: ", ...flagged, "."),
+      settings);
+  }
 
   let shown = { words: [], steps: [] };
   let run = 0; // which sentence is being written: a new one ends the one before
 
-  const isNew = (word) => (known.size ? !known.has(word) : translator.unknown(word).length > 0);
+  const isNew = (word, place) => (
+    known.size ? !known.has(word) || isBeginning(word, place) : translator.unknown(word).length > 0);
 
   function column(text, attributes = {}) {
     return element("th", { scope: "col", ...attributes }, element("span", {}, text));
   }
 
   function heading(text, ids) {
-    const columns = text.split(" ").map((word) => column(word, { lang: "ko", ...(isNew(word) && { class: "course-new" }) }));
+    const columns = text.split(" ").map((word, place) => (
+      column(word, { lang: "ko", ...(isNew(word, place) && { class: "course-new" }) })));
     table.replaceChildren(
       element("thead", {}, element("tr", {}, element("td"), column("probability"), ...columns, column("end"))),
       element("tbody"));
@@ -217,10 +247,12 @@ function courseTranslatorCard(place, translator) {
     [input.value] = test[Math.floor(test.length * Math.random())];
     translate();
   });
-  for (const part of menus) part.addEventListener("change", () => {
+  function translateParts() {
     input.value = menus.map((label) => label.querySelector("select").value).filter(Boolean).join(" ");
     translate();
-  });
+  }
+  for (const part of menus) part.addEventListener("change", translateParts);
+  if (menus.length) translateParts();
   input.focus();
 }
 
