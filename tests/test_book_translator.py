@@ -359,6 +359,7 @@ def test_the_front_page_opens_with_a_translation_right_under_the_examples(visit)
     assert page.get_by_label("A Korean sentence").input_value() == "소녀가 책을 읽었다"
     said = page.get_by_role("status")
     assert said.inner_text().startswith("a girl read a book")
+    expect(said).to_be_in_viewport(ratio=1)
     order = [page.get_by_role("group", name="Examples"), said, page.get_by_role("region", name="Attention")]
     order += [
         page.get_by_role("group", name="A sentence by parts"),

@@ -240,20 +240,28 @@ function courseTranslatorCard(place, translator) {
     place.dispatchEvent(new CustomEvent("translated", { detail: seconds }));
   }
 
-  form.addEventListener("submit", (event) => { event.preventDefault(); translate(); });
+  // On a phone, the result may be just below the screen.
+  function show() {
+    translate();
+    said.scrollIntoView({ block: "nearest" });
+  }
+
+  form.addEventListener("submit", (event) => { event.preventDefault(); show(); });
   search.addEventListener("change", () => { if (input.value) translate(); });
-  for (const choice of choices) choice.addEventListener("click", () => { input.value = choice.textContent; translate(); });
+  for (const choice of choices) choice.addEventListener("click", () => { input.value = choice.textContent; show(); });
   another.addEventListener("click", () => {
     [input.value] = test[Math.floor(test.length * Math.random())];
-    translate();
+    show();
   });
   function translateParts() {
     input.value = menus.map((label) => label.querySelector("select").value).filter(Boolean).join(" ");
     translate();
   }
   for (const part of menus) part.addEventListener("change", translateParts);
-  if (menus.length) translateParts();
   input.focus();
+  if (!menus.length) return;
+  translateParts();
+  said.scrollIntoView({ block: "nearest" });
 }
 
 globalThis.courseTranslatorCard = courseTranslatorCard;
