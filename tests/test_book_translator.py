@@ -303,7 +303,7 @@ def test_the_examples_of_the_front_page_are_translated_as_they_are_meant(front):
         front.get_by_role("button", name=example).click()
         front.get_by_text(meant, exact=True).wait_for()
     said = front.get_by_role("status").inner_text()
-    assert said.endswith("It has never met the name “철수” and spells it by its sounds.")
+    assert said.endswith("None of its names is “철수”: it spells it by its sounds.")
 
 
 def test_what_is_typed_from_the_list_of_words_is_translated(front, front_translator, unchecked):
@@ -321,7 +321,7 @@ def test_what_is_typed_from_the_list_of_words_is_translated(front, front_transla
         ("소녀가 책을 읽었다", ""),
         ("소녀가 햄버거를 먹었다", "It has never met “햄버거를”: the translation is a guess."),
         ("소녀가 책을 읽더라", "It has never met “읽더라”: the translation is a guess."),
-        ("영훈이 사과를 먹었다", "It has never met the name “영훈” and spells it by its sounds."),
+        ("영훈이 사과를 먹었다", "None of its names is “영훈”: it spells it by its sounds."),
     ],
     ids=["known", "word", "ending", "name"],
 )

@@ -61,7 +61,7 @@ function notesOn(text, translation, known) {
   const names = unmet.map(nameIn).filter(Boolean), words = unmet.filter((word) => !nameIn(word));
   return [
     ...(meaning ? [" It has never met ", ...quoted([all[0]]), ` in the sense of “${meaning}”: if you mean that, the translation is a guess.`] : []),
-    ...(names.length ? [" It has never met the name ", ...quoted(names), " and spells it by its sounds."] : []),
+    ...(names.length ? [" None of its names is ", ...quoted(names), ": it spells it by its sounds."] : []),
     ...(words.length ? [" It has never met ", ...quoted(words), ": the translation is a guess."] : []),
   ];
 }
