@@ -21,7 +21,7 @@ from course_lib.training import plain_loss
 from course_lib.transformer import Transformer, TransformerConfig
 from experiments import store
 
-VOCABULARY, TOKENS, LENGTHS, RUNS = 1749, 2048, [8, 16, 32, 64, 128, 256, 512], 3
+VOCABULARY, TOKENS, LENGTHS, RUNS = 1749, 2048, [8, 16, 32, 64, 128, 256, 512], 6
 
 
 class DotAttention(nn.Module):

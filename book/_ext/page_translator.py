@@ -30,10 +30,10 @@ CARDS = {
         "",
         "Type a Korean sentence, or choose its parts if you do not write Korean. A Transformer translates it in this "
         "page, and what you type stays on your machine. It is the model of {chapter}, trained longer and on more kinds "
-        "of sentences. Of 1,000 other sentences from where its training came from, it translates {test} exactly. It knows "
-        "{words:,} forms of Korean words, and names any other that you type. It was trained on short statements about people, "
-        "animals, and things: it has no <em>I</em> or <em>you</em>, and it often gets longer sentences of other kinds "
-        "wrong.",
+        "of sentences. Of 1,000 other sentences from where its training came from, it translates {test} exactly. It "
+        "knows {words:,} forms of Korean words, and names any other that you type. It was trained on short statements "
+        "about people, animals, and things: it has no <em>I</em> or <em>you</em>, and it often gets longer sentences "
+        "of other kinds wrong.",
         (
             "소녀가 책을 읽었다",
             "고양이는 우유를 안 마셔요",
