@@ -16,6 +16,8 @@ from course_practice.engine.compare import as_tensor
 from course_practice.exercises import registry, show_solution
 from course_practice.suggest import Budget
 
+# As in a reader's notebook; what a mistake answers is kept, and the other files want it like this, too.
+pytestmark = pytest.mark.usefixtures("unchecked")
 EXERCISES = list(registry().values())
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.id)
 # What is asked of the engine, not of an exercise, is asked of one exercise of each kind: of a whole number, of tensors,

@@ -42,9 +42,6 @@ def _cases():
             _real(4, 2, n=4),
             about="infinity at pads",
         ),
-        case(
-            torch.tensor([[[1.0], [torch.inf], [2.0]]]), torch.tensor([[True, True, False]]), about="infinity at a word"
-        ),
     ]
 
 
