@@ -32,8 +32,8 @@ class Start(SphinxDirective):
             takes(env)[0]: 'an evening, until a <a href="#three-ways-through">model of your own parts</a> writes',
             f"{hours['exercises']} exercises": f"in {len(required(env))} chapters, whose checks name your mistake",
             f"{mistakes} mistakes": "that others made, each with what it does",
-            f"{translator['exact_match']['test']:.1%} right": "of 1,000 new sentences of its kinds: the translator "
-            f"below, a model as in chapter 17, after {translator['updates']:,} updates on a CPU",
+            f"{translator['exact_match']['test']:.1%} right": "of 1,000 new sentences: the translator of "
+            f"chapter 17, after {translator['updates']:,} updates on a CPU",
         }
         rows = "".join(f"<div><dt>{name}</dt><dd>{words}</dd></div>" for name, words in facts.items())
         html = f'<p class="course-buttons">{self.buttons()}</p>{self.begin()}<dl class="course-facts">{rows}</dl>'
