@@ -12,6 +12,7 @@ import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
 from browser import launch
+from bs4 import BeautifulSoup
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from course_practice.exercises import registry
@@ -780,6 +781,46 @@ def test_pages_lead_to_no_repository_without_an_address(book):
 
 def test_the_first_page_says_its_title_once(book, visit):
     assert visit().open(book / "book/index.html").title() == "The Transformer, step by step"
+
+
+def test_the_first_page_answers_a_table_of_clicks_as_the_exercise_does(book, visit):
+    card = visit().open(book / "book/index.html").locator(".course-first-exercise")
+
+    def said(*flipped: tuple[int, int]) -> str:
+        for query, key in flipped:
+            card.locator(f'[data-query="{query}"][data-key="{key}"]').click()
+        card.get_by_role("button", name="Check").click()
+        return card.get_by_role("status").inner_text()
+
+    mistakes = {one.name: one.message for one in registry()["masks.causal"].mistakes}
+    upper = [(i, j) for i in range(4) for j in range(i, 4)]
+    diagonal = [(i, i) for i in range(4)]
+    assert mistakes["hides-nothing"] in said()
+    assert mistakes["excludes-self"] in said(*upper)
+    assert "passed" in said(*diagonal)
+    assert "“reads” is visible (column 2)" in said((0, 2))
+    wrong = said((0, 2), (3, 1))
+    assert "“girl” is hidden (column 1)" in wrong
+    assert "more" not in wrong
+
+
+def test_the_first_button_leads_on_to_where_its_reader_was(book, visit):
+    page = visit().open(book / "book/index.html")
+    assert page.locator(".course-first").inner_text() == "Start here: five questions"
+    page.goto((book / "chapters/05_masks.html").as_uri())
+    page.locator("#the-causal-mask").scroll_into_view_if_needed()
+    page.wait_for_function("localStorage.getItem('transformer-course-read')")
+    page.goto((book / "book/index.html").as_uri())
+    assert page.locator(".course-first").inner_text() == "Continue with 05\u00a0·\u00a0Masks"
+
+
+@pytest.mark.parametrize("name", ["book/index", "book/how_to_use", "chapters/05_masks"])
+def test_a_page_says_what_it_is_about_to_who_shares_it(book, name):
+    page = BeautifulSoup((book / f"{name}.html").read_text(encoding="utf-8"), "lxml")
+    said = page.find("meta", attrs={"name": "description"})["content"]
+    assert len(said) > 10
+    assert page.find("meta", property="og:description")["content"] == said
+    assert page.find("meta", property="og:site_name")["content"] == "The Transformer, step by step"
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 BOOK = Path("book")
+PARTS = BOOK / "chapters.yml"
 WORDS = {"title", "desc", "style", "defs", "text"}  # what the small picture does without
 # What `make notebooks` writes into a chapter's opening table.
 TAKES = re.compile(r"\| It takes you \| (\d+) minutes to read(?:, (\d+) for the asides)?, (\d+) to practice \|")
@@ -30,9 +31,13 @@ def exists(env: BuildEnvironment, chapter: str) -> bool:
 
 def chapters(env: BuildEnvironment) -> list[dict]:
     """The parts of book/chapters.yml."""
-    path = Path(env.srcdir) / BOOK / "chapters.yml"
-    env.note_dependency(str(path))
-    return _parsed(path.read_text(encoding="utf-8"))
+    env.note_dependency(str(Path(env.srcdir) / PARTS))
+    return parts(env.srcdir)
+
+
+def parts(root: str | Path) -> list[dict]:
+    """The same outside of a page that is being read."""
+    return _parsed((Path(root) / PARTS).read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=1)

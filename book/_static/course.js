@@ -306,6 +306,12 @@ function showProgress(place) {
   line.append("You were last at ", link, ".");
   place.append(line);
   place.hidden = false;
+  const first = document.querySelector(".course-first"); // the first button leads on, not to the beginning
+  if (first) {
+    first.href = link.href;
+    first.textContent = `Continue with ${last.title}`;
+    document.querySelector(".course-begin")?.remove();
+  }
   for (const chapter of document.querySelectorAll(".course-chapters li a")) {
     const kept = all.find(([name]) => name === chapter.pathname)?.[1];
     if (!kept) continue;
