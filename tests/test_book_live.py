@@ -20,14 +20,22 @@ from tools import live
 live.BOOK = Path(sys.argv[1])
 live.server(sys.argv[2:]).start()
 """
-PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Page</title><body>
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Page</title><body class="bd-article"><h1>Page</h1>
 <div class="cell"><div class="cell_input"><pre>print("first")</pre></div><div class="cell_output">old</div></div>
 <div class="cell"><details><summary>the code</summary><div class="cell_input"><pre>from course_lib.tokens import PAD
 from course_practice import check</pre></div></details></div>
+<div class="course-exercise"><h3>The padding mask</h3>
 <div class="cell" id="own"><div class="cell_input"><pre>def mask(ids, pad_id=PAD):
     ...
 
 check("masks.padding", mask)</pre></div><div class="cell_output">old</div></div>
+<div class="course-solution" aria-label="Hints and solution of masks.padding">
+<details><summary>Hint 1</summary></details>
+<details><summary>Solution</summary></details></div></div>
+<script>
+// As the theme does with what does not scroll.
+addEventListener("load", () => document.querySelectorAll("pre").forEach(code => { code.tabIndex = -1; }));
+</script>
 </body></html>"""
 RIGHT = "def mask(ids, pad_id=PAD):\nreturn (ids != pad_id)[:, None, None, :]"  # the editor moves the second line in
 
@@ -82,11 +90,31 @@ def test_a_cell_runs_with_what_stands_above_it(address):
         page.keyboard.press("Shift+Enter")
         own.get_by_text("passed").wait_for(timeout=120_000)
         assert "old" not in own.inner_text()
+        assert page.locator(".live-top").inner_text().endswith("Solved: 1 of 1 exercises.")
         page.reload()
+        page.get_by_text("Solved: 1 of 1 exercises.").wait_for()  # kept where notebooks keep it, too
         assert "(ids != pad_id)" in own.locator("pre").first.inner_text()
         own.get_by_role("button", name="Begin again").click()
         assert "..." in own.locator("pre").first.inner_text()
         assert trouble == []
+
+
+def test_the_code_of_an_exercise_is_reached_by_tab_and_its_hints_stand_once(address):
+    with launch() as browser:
+        page = browser.new_page()
+        page.goto(f"{address}/book/index.html?token=a-token")
+        code = page.locator("#own pre").first
+        page.keyboard.press("Tab")
+        for _ in range(30):
+            if code.evaluate("code => code === document.activeElement"):
+                break
+            page.keyboard.press("Escape"), page.keyboard.press("Tab")
+        page.keyboard.press("Control+A")
+        page.keyboard.insert_text('check("masks.padding", lambda ids: ids)')
+        page.keyboard.press("Shift+Enter")
+        page.locator("#own .course-result details").first.wait_for(timeout=120_000)
+        assert not page.locator(".course-solution").get_by_text("Hint 1").is_visible()
+        assert page.locator(".course-solution").get_by_text("Solution").is_visible()
 
 
 def test_a_cell_that_ends_the_kernel_says_so_and_the_next_run_begins_anew(address):

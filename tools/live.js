@@ -22,9 +22,27 @@
     .live-bar .live-run { border-color: var(--pst-color-primary); color: var(--pst-color-primary); }
     .live-bar [role=status] { color: var(--pst-color-text-muted); }
     .cell_input pre[contenteditable]:focus { outline: 2px solid var(--pst-color-primary); }
+    .live-top { border-left: 4px solid var(--pst-color-primary); padding-left: .8rem; }
+    .live-solved::after { content: " ✓ solved"; color: var(--course-value); font-size: .875rem; }
     pre.live-changed, pre.live-changed * { color: var(--pst-color-text-base) !important; }
     .live-error { border-left: 3px solid #c0392b; padding-left: .8rem; }`;
   document.head.append(style);
+
+  // On top, that this page is live, and what is solved of it: `make live` keeps that where notebooks keep it.
+  const exercises = new Map([...document.querySelectorAll(".course-exercise")].map(card => [
+    card.querySelector(".course-solution")?.getAttribute("aria-label")?.split(" ").at(-1), card.querySelector("h3"),
+  ]).filter(([name, title]) => name && title));
+  const top = Object.assign(document.createElement("p"), { className: "live-top" });
+  top.setAttribute("role", "status");
+  const count = () => {
+    const solved = [...exercises.values()].filter(title => title.classList.contains("live-solved")).length;
+    const share = exercises.size ? ` Solved: ${solved} of ${exercises.size} exercises.` : "";
+    top.textContent = `The cells of this page run here, and you can change them.${share}`;
+  };
+  const solve = names => { for (const name of names) exercises.get(name)?.classList.add("live-solved"); count(); };
+  document.querySelector(".bd-article h1")?.after(top);
+  count();
+  fetch("/solved.json").then(answer => answer.json()).then(solve).catch(() => {}); // then only what is solved from now on
 
   const xsrf = () => document.cookie.match(/(?:^|; )_xsrf=([^;]*)/)?.[1] ?? "";
   const api = async (path, method, body) => {
@@ -106,10 +124,19 @@
       await execute(textOf(cell.code), shower(cell));
       cell.ran = true;
       cell.told.textContent = "";
+      judged(cell);
     } catch (error) {
       cell.told.textContent = `It did not run: ${error.message}.`;
     }
     cell.stop.hidden = true;
+  }
+
+  function judged(cell) { // a title shows that it is solved, and hints stand once: with what the check has said
+    const result = cell.root.querySelector(".course-result"), card = cell.root.closest(".course-exercise");
+    if (!result || !card) return;
+    if (result.textContent.trim().startsWith("✓")) solve([result.querySelector("code").textContent]);
+    for (const fold of card.querySelectorAll(".course-solution details"))
+      if (fold.textContent.startsWith("Hint")) fold.hidden = Boolean(result.querySelector("details"));
   }
 
   cells.forEach((cell, n) => {
@@ -140,6 +167,9 @@
     if (kept !== null) cell.code.textContent = kept;
     try { cell.code.contentEditable = "plaintext-only"; } catch { cell.code.contentEditable = "true"; } // older browsers
     cell.code.spellcheck = false;
+    const reach = () => { if (cell.code.tabIndex !== 0) cell.code.tabIndex = 0; }; // the theme takes it from what does not scroll
+    new MutationObserver(reach).observe(cell.code, { attributeFilter: ["tabindex"] });
+    reach();
     cell.code.setAttribute("role", "textbox");
     cell.code.setAttribute("aria-multiline", "true");
     cell.code.setAttribute("aria-label", "code, can be changed");

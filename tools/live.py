@@ -6,6 +6,7 @@ is written into the chapters; what you type is kept by your browser.
 """
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.serverapp import ServerApp
 from tornado import web
 
+from course_practice.engine import progress
 from tools.book import main as build_book
 from tools.environment import BOOK, ROOT, as_root
 
@@ -57,6 +59,14 @@ class Script(JupyterHandler):
         await self.get()
 
 
+class Solved(JupyterHandler):
+    """The exercises that are solved, here or in a notebook."""
+
+    @web.authenticated
+    async def get(self) -> None:
+        self.finish(json.dumps(sorted(name for name, entry in progress.load().items() if entry["passed"])))
+
+
 def server(arguments: list[str]) -> ServerApp:
     """Jupyter's server with the book under /book/, ready to start."""
     ServerApp.clear_instance()
@@ -68,7 +78,9 @@ def server(arguments: list[str]) -> ServerApp:
     )
     app.initialize(argv=["--MappingKernelManager.cull_idle_timeout=7200", *arguments])
     beside = (r"/book/(.*)", Beside, {"path": str(BOOK)})
-    app.web_app.add_handlers(".*$", [(r"/book/(.*\.html)", Page), beside, (r"/live\.js", Script)])
+    app.web_app.add_handlers(
+        ".*$", [(r"/book/(.*\.html)", Page), beside, (r"/live\.js", Script), (r"/solved\.json", Solved)]
+    )
     return app
 
 
