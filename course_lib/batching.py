@@ -45,7 +45,8 @@ class Batch:
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on another device."""
         tensors = ("src", "tgt_in", "tgt_out", "src_lengths", "tgt_lengths")
-        return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in tensors})
+        wait = torch.device(device).type == "cpu"  # where the next line may read what has not yet arrived
+        return replace(self, **{name: getattr(self, name).to(device, non_blocking=not wait) for name in tensors})
 
 
 def shift(tgt: list[int]) -> tuple[list[int], list[int]]:

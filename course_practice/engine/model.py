@@ -82,7 +82,8 @@ class Exercise:
     object on a case, where that is more than calling it; `canonical` brings answers that differ only in form (a mask of
     shape (B, S) or (B, 1, 1, S)) to one form. `excluded` looks at an object whose answers are all right: run like
     `call`, it gives back the name of the mistake that the object makes all the same, by its way of finding the answer
-    or on inputs made from the case, or "".
+    or on inputs made from the case, or "". `remark`, run in the same way on an answer that passes, gives back what is
+    to be said about it all the same, or "".
     """
 
     reference: Callable
@@ -98,6 +99,7 @@ class Exercise:
     call: Callable[[Any, Case], Any] | None = None
     canonical: Callable[[Tensor], Tensor] | None = None
     excluded: Callable[[Any, Case], str] | None = None
+    remark: Callable[[Any, Case], str] | None = None
     trained: bool | tuple[str, ...] | Callable[[Any, Case], tuple[Any, dict[str, Any]]] = False
     rtol: float = 1e-4
     atol: float = 1e-5

@@ -261,6 +261,15 @@ class Trial:
                 return failed(self.exercise, Difference(mistake.name, mistake.message), kind=_kind(mistake))
         return None
 
+    def remark(self, time_limit: float) -> str:
+        """What the exercise has to say about a right answer in an unusual form, most often nothing."""
+        for given in self.cases if self.exercise.remark else ():
+            asked = replace(self.exercise, call=self.exercise.remark)
+            outcome = run(asked, self.obj, given, Limit(time_limit))
+            if isinstance(outcome.value, str) and outcome.value:
+                return f" {outcome.value}"
+        return ""
+
     def cut_gradient(self, time_limit: float) -> Result | str:
         """The answer is right, but a gradient that the reference sends back is lost, so that nothing is trained.
 

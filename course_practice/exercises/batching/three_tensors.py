@@ -1,3 +1,4 @@
+import torch
 from torch import Tensor
 
 from course_lib.batching import pad, shift
@@ -38,9 +39,22 @@ def _read_where_it_counts(obj, given):
     return made[0], made[1].masked_fill(right[2] == PAD, PAD), made[2]
 
 
+def _what_is_read_after_the_end(obj, given):
+    """A remark on a `tgt_in` that was cut from the row of `tgt_out`: it differs from the chapter's table."""
+    made = obj(*given.args, **given.kwargs)
+    tgt_in = made.tgt_in if hasattr(made, "tgt_in") else made[1]
+    if torch.equal(tgt_in, three_tensors(*given.args)[1]):
+        return ""
+    return (
+        "Your `tgt_in` is not quite the page's: in short rows, EOS is where a pad should be. "
+        "That does no harm, because its target is a pad, which no loss counts."
+    )
+
+
 EXERCISE = Exercise(
     reference=three_tensors,
     call=_read_where_it_counts,
+    remark=_what_is_read_after_the_end,
     cases=lambda: [
         case([([7, 8], [5, 6, 9])], about="one pair"),
         case([([7, 8, 9, 4], [5, 6]), ([7], [5])], about="a long pair and a short one"),

@@ -41,9 +41,20 @@ def _read_where_it_counts(obj, given):
     return made[0].masked_fill(behind, PAD), made[1]
 
 
+def _what_is_read_after_the_end(obj, given):
+    """A remark on a `tgt_in` that was cut from the row of `tgt_out`: it reads EOS where the chapter has a pad."""
+    if torch.equal(obj(*given.args, **given.kwargs)[0], shift(*given.args)[0]):
+        return ""
+    return (
+        "Your first result is not quite the page's: in short rows, EOS is where a pad should be. "
+        "That does no harm, because its target is a pad, which no loss counts."
+    )
+
+
 EXERCISE = Exercise(
     reference=shift,
     call=_read_where_it_counts,
+    remark=_what_is_read_after_the_end,
     cases=lambda: [
         case(torch.tensor([[7, 8]]), about="one sentence without pads"),
         case(torch.tensor([[7, 8, 9], [5, 0, 0]]), about="a long sentence and a short one"),

@@ -26,6 +26,7 @@ def _cases():
         case([randn(3, 5, seed=1), randn(5, seed=2), randn(2, 2, 2, seed=3)], 1.5, about="three tensors"),
         case([torch.tensor([-3.0]), torch.tensor([0.0, -4.0])], 1.0, about="negative gradients"),
         case([torch.tensor([1e3, 2e3]), torch.tensor([2e3])], 1.0, about="one spoiled batch"),
+        case([torch.zeros(2), torch.zeros(3)], 1.0, about="nothing to learn: all gradients are 0"),
     ]
 
 
