@@ -14,3 +14,7 @@ def _parameters(d_model, n_heads):
 
 
 PARAMETERS = _parameters(BASE_MODEL, BASE_HEADS)
+PAPER_TOKENS = 50
+PAPER_SHARE = (  # five operations a weight, beside four projections, scores, and weighted means
+    5 * BASE_HEADS * PAPER_TOKENS**2 / (8 * PAPER_TOKENS * BASE_MODEL**2 + 4 * PAPER_TOKENS**2 * BASE_MODEL)
+)
