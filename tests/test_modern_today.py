@@ -1,6 +1,7 @@
 """What the chapter says of the models of each year is what the pinned library's code holds."""
 
 import re
+from datetime import date
 from importlib import metadata
 from pathlib import Path
 
@@ -20,6 +21,13 @@ def test_the_pinned_version_was_read():
     assert STORED["version"] == pinned[1], (
         "run python -m experiments.modern_today, and read what the chapter says of it"
     )
+
+
+def test_the_chapter_names_the_version_and_when_it_was_read():
+    read = date.fromisoformat(STORED["read"])
+    text = (ROOT / "chapters" / "20_modern.ipynb").read_text("utf-8")
+    assert f"version {STORED['version']} (in {read:%B %Y})" in text
+    assert f"{len(STORED['families'])} families of decoder-only models" in text
 
 
 @pytest.mark.skipif(metadata.version("transformers") != STORED["version"], reason="another version of transformers")
