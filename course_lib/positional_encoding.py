@@ -117,7 +117,7 @@ class InputEmbedding(nn.Module):
 
 
 def look_up(embedding: nn.Embedding, ids: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape d_model"]:
-    """The embedding's rows for `ids`; an error says which id is missing.
+    """The embedding's rows for `ids`; on a CPU, an error says which is missing.
 
     >>> look_up(nn.Embedding(3, 2), torch.tensor([0, 2])).shape
     torch.Size([2, 2])

@@ -7,7 +7,8 @@ does this word occur a second time in the sentence? 24 random words. The table o
 of 1 or 1/√d_model, and is multiplied by √d_model or not. Two more starts tell the size of the sum from the ratio of its
 parts. Each task at two learning rates with three seeds, until the loss is below 0.1 or the updates are used up. Two
 controls repeat the loud starts on two back: with a layer norm before the attention, and with scores divided by 64, the
-square of the factor. About four minutes on one core.
+square of the factor. Last, learned positions beside the paper's words, on two back: as short as the library's, and as
+long as the words. About five minutes on one core.
 """
 
 import math
@@ -32,6 +33,7 @@ WORDS = {
     "both × √d": (1.0, math.sqrt(D), math.sqrt(D)),  # nothing drowned, in a sum as large as in that row
 }  # the table's standard deviation, what it is multiplied by, and what the positions are multiplied by
 CONTROLS = {"layer norm first": (True, 1), "scores / 64": (False, D)}  # is there a norm, what the scores are divided by
+LEARNED = {"std 1/√d": D**-0.5, "std 1": 1.0}  # the standard deviation with which learned positions begin
 TASKS = {"two back": (10, 10, 300), "again": (24, 2, 600)}  # words, answers, updates
 
 
@@ -57,6 +59,15 @@ class Reader(nn.Module):
         return self.readout(x + scores.softmax(dim=-1) @ self.w_v(y))
 
 
+class LearnedReader(Reader):
+    """The paper's words, with a learned vector for each position."""
+
+    def __init__(self, n_words: int, n_answers: int, std: float):
+        super().__init__(n_words, n_answers, *WORDS["paper"], (False, 1))
+        del self.places
+        self.places = nn.Parameter(std * torch.randn(N, D))
+
+
 def example(task: str, ids: torch.Tensor) -> tuple[slice, torch.Tensor]:
     """Which positions answer, and what."""
     if task == "two back":
@@ -69,8 +80,13 @@ def train(
 ) -> tuple[int | None, float]:
     """The first update whose loss is below 0.1 (None: never), and the mean of the last ten losses."""
     make_reproducible(seed)
-    n_words, n_answers, steps = TASKS[task]
-    model = Reader(n_words, n_answers, *WORDS[words], control).double()
+    n_words, n_answers, _steps = TASKS[task]
+    return fit(Reader(n_words, n_answers, *WORDS[words], control), task, lr)
+
+
+def fit(model: Reader, task: str, lr: float) -> tuple[int | None, float]:
+    n_words, _n_answers, steps = TASKS[task]
+    model.double()
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
     losses = []
     for step in range(steps):
@@ -98,6 +114,20 @@ def controlled() -> list[dict]:
     return rows
 
 
+def learned() -> list[dict]:
+    rows = []
+    for name, std in LEARNED.items():
+        for lr in RATES:
+            runs = []
+            for seed in SEEDS:
+                make_reproducible(seed)
+                runs.append(fit(LearnedReader(*TASKS["two back"][:2], std), "two back", lr))
+            solved, loss = (list(found) for found in zip(*runs, strict=True))
+            rows.append({"positions": name, "lr": lr, "solved": solved, "loss": loss})
+            print(rows[-1], flush=True)
+    return rows
+
+
 def main() -> None:
     rows = []
     for task in TASKS:
@@ -107,7 +137,7 @@ def main() -> None:
                 solved, loss = (list(found) for found in zip(*runs, strict=True))
                 rows.append({"task": task, "words": words, "lr": lr, "solved": solved, "loss": loss})
                 print(rows[-1], flush=True)
-    store(__file__, seeds=SEEDS, d_model=D, rows=rows, controls=controlled())
+    store(__file__, seeds=SEEDS, d_model=D, rows=rows, controls=controlled(), learned=learned())
 
 
 if __name__ == "__main__":
