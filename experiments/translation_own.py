@@ -13,12 +13,14 @@ import torch
 from course_lib.batching import Batches, encode_pairs, pad
 from course_lib.beam_search import greedy_search
 from course_lib.bleu import corpus_bleu
-from course_lib.corpus import tagged
+from course_lib.bpe import BPE
+from course_lib.corpus import Sentence, tagged
 from course_lib.fast.memory import keep_freed_memory
 from course_lib.reproducible import make_reproducible
 from course_lib.tokens import EOS
 from course_lib.training import plain_loss
 from course_lib.training.trainer import Trainer
+from course_lib.transformer import Transformer
 from course_practice.assembly.wrong_parts import WRONG_PARTS, put_in
 from experiments import store
 from experiments.translator import RECIPE, new_transformer, ready, settings
@@ -39,19 +41,20 @@ def run(seed: int, material: tuple) -> dict[str, float]:
     batches = Batches(encode_pairs(train, vocabulary), RECIPE["max_tokens"], seed)
     val_batches = Batches(encode_pairs(val, vocabulary), RECIPE["max_tokens"], shuffle=False)(0)
     state = Trainer(model, batches, settings(UPDATES, seed), val_batches, loss=plain_loss, quiet=True).run()
+    _texts, exact, bleu = judged(model, vocabulary, test[:SENTENCES], LONGEST)
+    return {"loss": round(state.curve[-1]["val_loss"], 3), "exact": exact, "bleu": bleu}
+
+
+def judged(model: Transformer, vocabulary: BPE, pairs: list[Sentence], longest: int) -> tuple[list[str], float, float]:
+    """What greedy search writes for these pairs, the share that is exactly right, and BLEU."""
     model.eval()
-    pairs = test[:SENTENCES]
     src = pad([[*ids, EOS] for ids in vocabulary.encode_batch([pair.src_text for pair in pairs])])
     with torch.no_grad():
-        written = greedy_search(model.step, model.start(src), len(src), max_len=LONGEST)
+        written = greedy_search(model.step, model.start(src), len(src), max_len=longest)
     texts = [vocabulary.decode(hypothesis.tokens) for hypothesis in written]
     references = [pair.tgt_text for pair in pairs]
     right = sum(text == reference for text, reference in zip(texts, references, strict=True))
-    return {
-        "loss": round(state.curve[-1]["val_loss"], 3),
-        "exact": round(right / len(pairs), 3),
-        "bleu": round(corpus_bleu(texts, references).score, 1),
-    }
+    return texts, round(right / len(pairs), 3), round(corpus_bleu(texts, references).score, 1)
 
 
 def main() -> None:

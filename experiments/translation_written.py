@@ -9,21 +9,17 @@ falls to 0 at its end. Kept are the translations of five simple sentences of the
 greedy search writes exactly, and their BLEU. About three minutes on one core.
 """
 
-import torch
-
-from course_lib.batching import Batches, encode_pairs, pad
-from course_lib.beam_search import greedy_search
-from course_lib.bleu import corpus_bleu
+from course_lib.batching import Batches, encode_pairs
 from course_lib.corpus import tagged
 from course_lib.fast.memory import keep_freed_memory
 from course_lib.reproducible import make_reproducible
-from course_lib.tokens import EOS
 from course_lib.training import plain_loss
 from course_lib.training.trainer import Trainer
 from course_practice.assembly.parts import OwnParts
 from course_practice.assembly.trials import PARTS
 from course_practice.assembly.wrong_parts import put_in
 from experiments import store
+from experiments.translation_own import judged
 from experiments.translator import RECIPE, new_transformer, ready, settings
 
 UPDATES, SENTENCES, SHOWN, LONGEST, SEED = [50, 200, 800], 200, 5, 20, 0
@@ -37,20 +33,8 @@ def run(updates: int, material: tuple) -> dict:
     model = new_transformer(vocabulary)
     batches = Batches(encode_pairs(train, vocabulary), RECIPE["max_tokens"], SEED)
     Trainer(model, batches, settings(updates, SEED), loss=plain_loss, quiet=True).run()
-    model.eval()
-    pairs = test[:SENTENCES]
-    src = pad([[*ids, EOS] for ids in vocabulary.encode_batch([pair.src_text for pair in pairs])])
-    with torch.no_grad():
-        written = greedy_search(model.step, model.start(src), len(src), max_len=LONGEST)
-    texts = [vocabulary.decode(hypothesis.tokens) for hypothesis in written]
-    right = [text == pair.tgt_text for text, pair in zip(texts, pairs, strict=True)]
-    bleu = corpus_bleu(texts, [pair.tgt_text for pair in pairs]).score
-    return {
-        "updates": updates,
-        "exact": round(sum(right) / len(right), 3),
-        "bleu": round(bleu, 1),
-        "texts": texts[:SHOWN],
-    }
+    texts, exact, bleu = judged(model, vocabulary, test[:SENTENCES], LONGEST)
+    return {"updates": updates, "exact": exact, "bleu": bleu, "texts": texts[:SHOWN]}
 
 
 def main() -> None:
