@@ -8,10 +8,13 @@ import torch
 from torch.distributions import Categorical
 
 from course_lib.attention_view import cut_key, edit_attention, entropy, head_alignment, sum_words, word_rows
+from course_lib.corpus import course_corpus, tagged
 from course_lib.masks import causal_mask, masked_softmax
 from course_lib.probes import record_attention
 from course_lib.stored import model
 from course_lib.transformer import Transformer, TransformerConfig
+from experiments.attention_view_differ import donors, likeliest, outputs_of, replaced
+from experiments.attention_view_heads import CROSS
 
 OWN = "decoder.layers.0.self_attention"
 
@@ -114,3 +117,23 @@ def test_an_edit_of_rows_changes_one_row_of_each_copy():
     assert torch.equal(edit("elsewhere", weights), weights)
     changed = (edit("here", weights) != weights).any(dim=-1).any(dim=1)
     assert torch.equal(changed.nonzero()[:, 1], rows.row)
+
+
+def test_an_output_put_back_where_it_was_changes_no_prediction():
+    """The patching of experiments.attention_view_differ: nothing by itself, and another sentence's reading does."""
+    translator, pairs = model("translator"), tagged(course_corpus()["test"], "simple")[:6]
+    rows = word_rows(pairs, translator.vocabulary)
+    before = likeliest(translator.model, rows, translator.model.start(rows.src))
+    own = outputs_of(translator.model, rows)
+    assert torch.equal(replaced(translator.model, CROSS, rows, own), before)
+    places = [(n, j, len(pair.tgt)) for n, pair in enumerate(pairs) for j in range(len(pair.tgt))]
+    donor = donors(rows, places, before == rows.target, same=False)
+    assert (donor >= 0).any()
+    for b, c in enumerate(donor.tolist()):
+        if c >= 0:
+            assert places[b][1:] == places[c][1:]
+            assert places[b][0] != places[c][0]
+            assert rows.target[b] != rows.target[c]
+    changed = replaced(translator.model, CROSS, rows, {name: own[name][donor] for name in CROSS})
+    assert not torch.equal(changed[donor >= 0], before[donor >= 0])
+    assert torch.equal(likeliest(translator.model, rows, translator.model.start(rows.src)), before)  # no hook is left

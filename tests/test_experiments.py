@@ -63,6 +63,7 @@ def small_real_model():
 SIZES = {
     "attention_memory": {"LENGTHS": [8, 16]},
     "attention_scaling": {"WIDTHS": [4], "FREE_SEEDS": [0], "FREE_STEPS": 2, "LEARNED_SEEDS": [0], "LEARNED_STEPS": 2},
+    "attention_view_differ": {"sentences": 4, "DRAWS": 1},
     "attention_view_heads": {"updates": 1, "seeds": (0, 1), "sentences": 2, "TAGS": ("because",)},
     "batching_order": {"SEEDS": [0, 1], "RATES": [0.01], "PAIRS": 32, "EPOCHS": 1, "LONG": 1, "MOMENTS": 2},
     "batching_pads": {"RATES": [0.01], "HIGHER": [0.02]},
