@@ -121,7 +121,7 @@ def test_an_edit_of_rows_changes_one_row_of_each_copy():
 
 def test_an_output_put_back_where_it_was_changes_no_prediction():
     """The patching of experiments.attention_view_differ: nothing by itself, and another sentence's reading does."""
-    translator, pairs = model("translator"), tagged(course_corpus()["test"], "simple")[:6]
+    translator, pairs = model("translator"), tagged(course_corpus()["test"], "simple")[:40]
     rows = word_rows(pairs, translator.vocabulary)
     before = likeliest(translator.model, rows, translator.model.start(rows.src))
     own = outputs_of(translator.model, rows)
