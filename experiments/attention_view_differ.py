@@ -207,7 +207,7 @@ def main(sentences: int = 200, folder=FOLDER) -> None:
         row["clause"] = clause(translator, two[: sentences // 2])
         measured.append(row)
         print(row, flush=True)
-    store(__file__, [], folder, sentences=sentences, rows=measured)
+    store(__file__, list(range(DRAWS)), folder, sentences=sentences, rows=measured)
 
 
 if __name__ == "__main__":

@@ -180,7 +180,7 @@ def main(folder: Path = FOLDER) -> None:
     print(len(families), "families, wrong:", wrong)
     about = {"library": "transformers", "version": package.version, "read": date.today().isoformat()}
     checked = {"families": sorted(CHECKED), "parts": len(PARTS), "wrong": wrong}
-    store(__file__, [], folder, **about, left_out=LEFT_OUT, checked=checked, rows=rows, families=families)
+    store(__file__, [0], folder, **about, left_out=LEFT_OUT, checked=checked, rows=rows, families=families)
 
 
 if __name__ == "__main__":
