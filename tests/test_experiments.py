@@ -17,6 +17,7 @@ from course_lib.corpus import Corpus, course_corpus
 from course_lib.language_model import LanguageModel, LanguageModelConfig
 from course_lib.stored import results
 from course_lib.training.bench import train_once
+from experiments.batching_order import new_model
 from experiments.real_model_slips import PAGE
 from tools.environment import ROOT
 
@@ -65,8 +66,9 @@ SIZES = {
     "attention_scaling": {"WIDTHS": [4], "FREE_SEEDS": [0], "FREE_STEPS": 2, "LEARNED_SEEDS": [0], "LEARNED_STEPS": 2},
     "attention_view_differ": {"sentences": 4, "DRAWS": 1},
     "attention_view_heads": {"updates": 1, "seeds": (0, 1), "sentences": 2, "TAGS": ("because",)},
-    "batching_order": {"SEEDS": [0, 1], "RATES": [0.01], "PAIRS": 32, "EPOCHS": 1, "LONG": 1, "MOMENTS": 2},
+    "batching_order": {"SEEDS": [0, 1], "FEWER": [0], "RATES": [0.01], "PAIRS": 32, "UPDATES": 2, "SAME_TIME": 3},
     "batching_pads": {"RATES": [0.01], "HIGHER": [0.02]},
+    "batching_time": {"REPEATS": 1, "PROVED": 8, "data": small_bench, "trained": lambda *_plan: new_model(14)},
     "beam_search_cache": {"PLANS": [("small", 1), ("large", 2)], "LENGTHS": [2, 3], "REPEATS": 1},
     "beam_search_width": {"N_TRAIN": 60, "N_TEST": 10, "MAX_CALLS": 30, "MAX_LEN": 2, "JUDGED": 2},
     "bleu_null": {"PAIRS": [(5, 6)], "course_corpus": partial(small_corpus, size=None)},
