@@ -81,7 +81,7 @@ SIZES = {
     "decoder_memory": {"UPDATES": 4, "RANDOM_UPDATES": 1},
     "encoder_order": {"N_TRAIN": 10, "N_TEST": 10},
     "image_attention_boards": {"SOME": [0], "MANY": [0], "POOLED": 1, "READ": 1, "BOARDS": 20},
-    "layer_norm_controls": {"WARMED": 1, "MEANS": 1, "LOUDER": 1, "SEEDS": [0]},
+    "layer_norm_depth": {"RATES": [0.004], "FIRST": [0.004], "CHOOSING": [0], "SEEDS": [1]},
     "masks_writes": {"RATES": [0.01], "CHOOSING": [100], "SUBJECTS": 3, "LONGEST": 4},
     "modern_own_text": {"MINUTES": [0.01], "BEGINNINGS": ["a"]},
     "modern_parts": {"UPDATES": [1, 2], "RATES": {1: [0.01], 2: [0.01]}, "ROUNDS": 1},
@@ -108,7 +108,7 @@ SIZES = {
 PLANS = {
     "encoder_order": {"SETTINGS": lambda plan: {name: replace(row, steps=1) for name, row in plan.items()}},
     "image_attention_boards": dict.fromkeys(["plan", "plan_without_hint"], lambda plan: once(plan, steps=1)),
-    "layer_norm_depth": {"plan": lambda plan: once(plan, steps=1, rates=(0.003,))},
+    "layer_norm_depth": {"plan": lambda plan: once(plan, steps=1)},
     "multi_head_sentences": {
         "EXAMPLES": lambda _: [(next(p.tgt_text for p in small_corpus()["train"] if len(p.tgt) == 8), 1)]
     },
@@ -146,7 +146,6 @@ def places(found, way=""):
 def test_an_experiment_reaches_its_end(name, monkeypatch, tmp_path, unchecked):
     """What it would store stands where it stands in the stored file. (Slips have shapes of their own.)"""
     script, sizes = import_module(f"experiments.{name}"), SIZES.get(name, {})
-    monkeypatch.setattr("experiments.layer_norm_depth.SEEDS", [0])  # its controls set it
     for key, size in (SIZES["beam_search_width"] | {"UPDATES": 2}).items():  # `beam_search_model` trains on its bench
         monkeypatch.setattr(f"experiments.beam_search_width.{key}", size)
     monkeypatch.setattr("course_lib.training.bench.bench_pairs", small_bench)
