@@ -166,6 +166,8 @@ def other_numbers(a: Any, b: Any) -> bool:
 
 def is_zero_one(expected: Any, got: Any) -> bool:
     """Were booleans expected, and are these other numbers?"""
+    if isinstance(expected, tuple) and isinstance(got, tuple | list):
+        return any(map(is_zero_one, expected, got))
     want, have = as_tensor(expected), as_tensor(got)
     return want is not None and have is not None and want.dtype == torch.bool and have.dtype != torch.bool
 

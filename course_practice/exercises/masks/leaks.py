@@ -101,6 +101,8 @@ def _leak_cases():
         model("only the last sentence leaks", lambda x: torch.cat([_past_mean(x[:-1]), x[-1:].flip(1)]),
               3, 5, 2, seed=7),
         model("a layer norm, then attention without a mask", _with_a_norm_first, 2, 5, 7, seed=16),
+        model("every token hears the last one, and no gradient flows there",
+              lambda x: _past_mean(x) + x[:, -1:].detach(), 2, 5, 3, seed=20),
         model("causal, with rounding in the last digit",
               lambda x: _past_mean(x) + 1e-7 * x.sum(dim=1, keepdim=True).sin(),
               2, 5, 3, seed=8),
