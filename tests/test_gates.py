@@ -575,7 +575,7 @@ def test_chapters_are_refused_as_they_were_compared_once(tmp_path):
         assert any(repr(cell) in complaint for complaint in reproducible.fonts(path, shipped=tmp_path))
         assert any(repr(cell) in complaint for complaint in reproducible.sizes(path, settings))
     cost = reproducible.sizes(CHAPTERS / "19_cost.ipynb", settings)
-    assert any("'crossover-live-code': a picture is compared with its size" in complaint for complaint in cost)
+    assert any("'strips-bars': a picture is compared with its size" in complaint for complaint in cost)
 
 
 @pytest.mark.filterwarnings("ignore:Non-unique cell id")
