@@ -174,7 +174,7 @@ def test_computed_rows_stand_below_what_one_needs_first():
         with_rows(nb, {"seconds": 1, "memory_mb": 400})
         assert nb.cells[0].source == table.format(rows)
     cost = {"seconds": 1, "memory_mb": 4}
-    nb.cells.insert(1, nbformat.v4.new_code_cell("x\n\n" * 75))  # five minutes more
+    nb.cells.insert(1, nbformat.v4.new_code_cell("x\n\n" * 33))  # five minutes more
     assert "| It takes you | 15 minutes to read, 17 to" in with_rows(nb, cost).cells[0].source
     nb.cells.append(nbformat.v4.new_markdown_cell("### Aside: Why?\n\nSo."))
     assert "| It takes you | 15 minutes to read, 5 for the asides, 17 to" in with_rows(nb, cost).cells[0].source

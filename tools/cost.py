@@ -19,8 +19,10 @@ from tools.gates.parsing import Placed, calls, parts, placed, strings, tags, wor
 from tools.template import COMPUTED_ROW, HIDE_INPUT, MACHINE, NEED, PREDICTION, READER, SET_UP_TAG
 
 SECONDS = (5, 10, 20, 30, 60, 90, 120, 180, 300, 600)
+ASKED = ("Warm-up", "Quiz")
 MEGABYTES = (300, 500, 750, 1000, 1500, 2000, 3000, 4000, 8000, 16000)
-WORDS_A_MINUTE, SECONDS_A_LINE, SECONDS_A_QUESTION, MINUTES_STEP = 180, 4, 45, 5
+WORDS_A_MINUTE, SECONDS_A_LINE, MINUTES_STEP = 180, 9, 5
+SECONDS_A_PREDICTION, SECONDS_A_QUESTION = 60, 30  # of a quiz or a warm-up; a prediction's options belong to it
 
 
 def measured() -> dict[str, dict]:
@@ -37,14 +39,14 @@ def minutes_to_read(nb: NotebookNode, asides: bool = False) -> int:
 def seconds_to_read(places: Iterable[Placed]) -> float:
     """Words, lines of shown code, predictions and questions of these cells; exercises are no reading."""
     seconds = 0.0
-    for cell, _section, heading in places:
+    for cell, section, heading in places:
         if heading.startswith("Exercise: "):
             continue
         if cell.cell_type == "markdown":
             seconds += 60 * words(COMPUTED_ROW.sub("", cell.source)) / WORDS_A_MINUTE
-            seconds += SECONDS_A_QUESTION * cell.source.count(PREDICTION)
+            seconds += SECONDS_A_PREDICTION * cell.source.count(PREDICTION)
         elif asked := calls(cell.source, "quiz", "warm_up"):
-            seconds += SECONDS_A_QUESTION * sum(len(strings(call)) for call in asked)
+            seconds += SECONDS_A_QUESTION * sum(len(strings(call)) for call in asked) * (section in ASKED)
         elif not {HIDE_INPUT, SET_UP_TAG} & set(tags(cell)):
             seconds += SECONDS_A_LINE * sum(1 for line in cell.source.split("\n") if line.strip())
     return seconds

@@ -11,7 +11,7 @@ ASIDE = "Aside: "
 NO_ASIDES = ("Warm-up", "Exercises", "Quiz", "Recap", "What now", "Further reading")
 # What the rest of a chapter, its main path, holds at most, its pitfalls, exercises, and reading list apart.
 ROAD_WORDS, ROAD_LINES, ROAD_NUMBERS = 2600, 200, 120
-ROAD_MINUTES = 45  # to read it, at most, its pitfalls included: tools/cost.py computes them
+ROAD_MINUTES = 60  # to read it, at most, its pitfalls included: tools/cost.py computes them
 APART = ("Pitfalls, measured", "Exercises", "Quiz", "Further reading")
 ANSWER_WORDS = 52  # of an aside, at most
 
