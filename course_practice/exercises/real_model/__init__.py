@@ -1,0 +1,1 @@
+"""Exercises of chapter 21, real_model: one file each."""
