@@ -1,5 +1,6 @@
 """`play`: every move calls the function, what is stored is a still, and an error is a result like any other."""
 
+import asyncio
 import linecache
 import re
 import sys
@@ -162,3 +163,51 @@ def test_expected_then_got():
         play(repeated, alt=" ", word="row")
     with pytest.raises(ValueError, match="cannot find widget or abbreviation for argument: 'word'"):
         play(repeated, alt="A word.")
+
+
+def counted(word, up_to=3):
+    """Ends after some words; an empty one is an error."""
+    for number in range(1, up_to + 1):
+        if not word:
+            raise ValueError("no word")
+        yield " ".join([word] * number)
+
+
+def stream(**controls):
+    return play(counted, alt="Words that come one by one.", **controls)
+
+
+def test_the_still_of_a_generator_is_its_last_result():
+    playground = stream(word="row", up_to=(1, 9))
+    assert playground.text == "row row row"
+
+
+async def results_of(playground, moves, stop_after=None):
+    """Every text that is shown after the moves."""
+    fields, result = playground.panel.children
+    *fields, button = fields.children
+    shown = []
+    result.observe(lambda change: shown.append(change["new"]), "value")
+    for name, value in moves.items():
+        next(field for field in fields if field._kwarg == name).value = value
+    for turn in range(30):
+        if turn and len(shown) == stop_after:
+            button.click()
+        await asyncio.sleep(0.01)
+    return [re.findall(r"<pre[^>]*>(.*?)</pre>", text, re.DOTALL)[0] for text in shown]
+
+
+def test_a_move_shows_one_result_after_the_other():
+    playground = stream(word="row", up_to=(1, 5))
+    assert asyncio.run(results_of(playground, {"word": "a"})) == ["a", "a a", "a a a"]
+
+
+def test_a_generator_stops_at_the_button_and_at_the_next_move():
+    playground = stream(word="row", up_to=(1, 5))
+    assert asyncio.run(results_of(playground, {"word": "a"}, stop_after=2)) == ["a", "a a"]
+    assert asyncio.run(results_of(playground, {"word": "b", "up_to": 1})) == ["b"]
+
+
+def test_an_error_of_a_generator_is_its_last_result():
+    shown = asyncio.run(results_of(stream(word="row", up_to=(1, 5)), {"word": ""}))
+    assert shown[-1] == "ValueError: no word"

@@ -1,10 +1,12 @@
 """`play`: the reader calls a function with own values. ipywidgets does the work; a page shows the first values."""
 
+import asyncio
 import functools
+import inspect
 import io
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from html import escape
@@ -68,23 +70,38 @@ def play(draw: Callable, *, alt: str, **controls) -> Playground:
 
     Controls are those of `ipywidgets.interact`: a tuple (lowest, highest) is a slider, a text a text field, a list a
     menu, a bool a checkbox; and `cells(…)` is a grid. Sliders and menus begin at their parameter's default. `draw` may
-    return anything. What it prints is shown, too, and so is an error of it.
+    return anything. What it prints is shown, too, and so is an error of it. A generator gives one result after another,
+    each in the place of the one before, until it ends or the reader stops it.
 
     >>> from course_lib.figures import play
     >>> play(lambda word, times=2: word * times, alt="A word, repeated.", word="ha", times=(1, 5))
     Play: A word, repeated. Shown: word = ha, times = 2.
     haha
     """
-    from ipywidgets import HTML, HBox, Layout, interactive
+    from ipywidgets import HTML, Button, HBox, Layout, interactive
 
-    result, alt = HTML(), checked_alt(alt)
+    result, alt, buttons = HTML(), checked_alt(alt), []
+    streams, running = inspect.isgeneratorfunction(draw), []  # the task that shows what a generator gives
+
+    def result_of(call: Callable, words: str) -> tuple:
+        html, text, drawn = _drawn(call, words)
+        result.value = f'<div class="course-figure">{css("figure")}{html}</div>'
+        return words, html, text, drawn
 
     @functools.wraps(draw)
     def called(**values) -> tuple:
         words = f"{alt} Shown: {sentence(values)}."
-        html, text, drawn = _drawn(functools.partial(draw, **values), words)
-        result.value = f'<div class="course-figure">{css("figure")}{html}</div>'
-        return words, html, text, drawn
+        if not streams:
+            return result_of(functools.partial(draw, **values), words)
+        if not buttons:  # the still
+            return result_of(lambda: [None, *draw(**values)][-1], words)
+        stop()
+        running.append(asyncio.ensure_future(_shown(draw(**values), lambda step: result_of(step, words))))
+        return panel.result
+
+    def stop(_button: Any = None) -> None:
+        while running:
+            running.pop().cancel()
 
     begun = time.perf_counter()
     panel = interactive(called, clear_output=False, **controls)
@@ -93,10 +110,33 @@ def play(draw: Callable, *, alt: str, **controls) -> Playground:
         if hasattr(field, "style"):
             field.style.description_width = "initial"
         field.continuous_update = quick  # menus and checkboxes take no notice
-    panel.children = [HBox(panel.kwargs_widgets, layout=Layout(flex_flow="row wrap")), result]
+    if streams:
+        buttons.append(Button(description="Stop"))
+        buttons[0].on_click(stop)
+    panel.children = [HBox([*panel.kwargs_widgets, *buttons], layout=Layout(flex_flow="row wrap")), result]
     *first, drawn = panel.result
     png = figure_to_png(drawn) if isinstance(drawn, Figure) else getattr(drawn, "png", None)
     return Playground(*first, png, panel)
+
+
+async def _shown(steps: Iterator, show: Callable) -> None:
+    """Show each result of a generator; between two of them the kernel attends to the controls."""
+    for call in _calls(steps):
+        show(call)
+        await asyncio.sleep(0.01)
+
+
+def _calls(steps: Iterator) -> Iterator[Callable]:
+    """Each result of a generator as a call that gives it; an error of it is the last one."""
+    try:
+        for result in steps:
+            yield lambda result=result: result
+    except Exception as error:
+
+        def fail(error: Exception = error) -> None:
+            raise error
+
+        yield fail
 
 
 def _drawn(call: Callable, alt: str) -> tuple[str, str, Any]:
