@@ -60,6 +60,17 @@ def small_real_model():
     return LanguageModel(replace(config, pad_id=-1)).eval(), tokenizer
 
 
+def small_reference():
+    """In the place of the library's model: it answers as the course's does."""
+    model, _ = small_real_model()
+    return lambda ids, use_cache: SimpleNamespace(logits=model(ids))
+
+
+def small_words():
+    _, tokenizer = small_real_model()
+    return SimpleNamespace(encode=lambda text, add_special_tokens: tokenizer.encode(text))
+
+
 # Sizes of its own, by an experiment's name: constants of the module, or (in small letters) arguments of its `main`.
 SIZES = {
     "attention_memory": {"LENGTHS": [8, 16]},
@@ -92,6 +103,10 @@ SIZES = {
     "page_translator": {"updates": 1, "N_TRAIN": 60, "N_VAL": 5, "N_PLAIN": 5, "N_TEST": 5},
     "positional_encoding_length": {"STEPS": 1, "LONGER": 1, "CAUSAL": 1},
     "positional_encoding_scale": {"TASKS": {"two back": (10, 10, 1), "again": (24, 2, 1)}},
+    "real_model_equality": {
+        **{"read": small_real_model, "model_of": small_reference, "tokenizer_of": small_words},
+        **{"PIECES": 3, "PAIRS": 2, "NOISE": 2},
+    },
     "real_model_slips": {"read": small_real_model},
     "self_attention_cost": {"SIZES": [(2, 4)]},
     "seq2seq_lengths": {"SEQUENCES": 4},

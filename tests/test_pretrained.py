@@ -1,7 +1,6 @@
 """SmolLM2-135M in the course's code against `transformers` and `tokenizers`, which read the same file."""
 
 import os
-import random
 import re
 import subprocess
 import sys
@@ -16,12 +15,12 @@ from gguf import GGUFWriter
 
 from course_lib import pretrained
 from course_lib.bpe.byte_level import DigitBPE, load_tokenizer
-from course_lib.corpus import course_corpus
 from course_lib.files import sha256, weights_home
 from course_lib.pretrained import WeightsMissing, __main__, chat, open_gguf, smollm2, to_halves
 from course_lib.pretrained.own import own_parts
 from course_lib.sampling import sample
 from course_practice.exercises import registry
+from experiments import real_model_equality
 from tools.environment import ROOT
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -36,43 +35,14 @@ def real():
 
 
 @pytest.fixture(scope="module")
-def their_tokenizer():
-    """The library's reader of the same file, with the splitting that the file names ("smollm"), which it leaves out."""
-    from tokenizers import pre_tokenizers
-    from transformers import AutoTokenizer
-
-    path = pretrained.weights_file()
-    tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-    digits = pre_tokenizers.Digits(individual_digits=True)
-    words = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, words])
-    return tokenizer
-
-
-def their_model():
-    """What their own reader makes of the file. (`from_pretrained` does the same, but asks for `accelerate`.)"""
-    from transformers import LlamaConfig, LlamaForCausalLM
-    from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
-    from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
-
-    path = str(pretrained.weights_file())
-    with torch.device("meta"):  # no random weights, which would be thrown away
-        names = LlamaForCausalLM(LlamaConfig(num_hidden_layers=30))
-    file = load_gguf_checkpoint(path, return_tensors=True, model_to_load=names)
-    config = LlamaConfig(**file["config"])
-    with torch.device("meta"):
-        theirs = LlamaForCausalLM(config)
-    theirs.model.rotary_emb = LlamaRotaryEmbedding(config)
-    unused = theirs.load_state_dict(file["tensors"], strict=False, assign=True)
-    assert unused == (["lm_head.weight"], [])
-    theirs.tie_weights()
-    return theirs.eval()
+def tokenizer_of_theirs():
+    return real_model_equality.their_tokenizer()
 
 
 @weights.needed
 def test_the_logits_equal_those_of_transformers(real):
     model, tokenizer = real
-    theirs = their_model()
+    theirs = real_model_equality.their_model()
     assert sum(p.numel() for p in model.parameters()) == sum(p.numel() for p in theirs.parameters()) == 134_515_008
     long_text = tokenizer.encode(PAGE)[:300]
     for ids in ([504, 3575, 282, 4649, 314], chat(tokenizer, [QUESTION]), long_text):
@@ -112,41 +82,27 @@ def test_the_readers_own_parts_run_it(real, parts):
         assert torch.equal(model(ids), before)
 
 
-def texts():
-    """A thousand texts: pages of the course in pieces, its Korean, numbers, and whatever letters chance gives."""
-    rng = random.Random(0)
-    pages = [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("book/*.md"))]
-    pieces = [page[i : i + 120] for page in pages for i in range(0, len(page), 120)]
-    numbers = [
-        f"{rng.random():.{k}f} and  {rng.randint(0, 10**k)}x{' ' * k}{k}" for k in range(1, 10) for _ in range(20)
-    ]
-    korean = [" ".join(pair.src) for pair in course_corpus()["val"][:120]]
-    letters = "ab1 2²Ⅷ½٣\n\t 'sé한😀  ,.!\r\u00a0\u3000"
-    noise = ["".join(rng.choices(letters, k=rng.randint(0, 30))) for _ in range(300)]
-    return rng.sample(pieces, 400) + numbers + korean + noise
-
-
 @weights.needed
-def test_the_tokenizer_equals_theirs_on_a_thousand_texts(real, their_tokenizer):
+def test_the_tokenizer_equals_theirs_on_a_thousand_texts(real, tokenizer_of_theirs):
     _, tokenizer = real
-    found = texts()
+    found = real_model_equality.texts()
     assert len(found) == 1000
     for text in found:
         ids = tokenizer.encode(text, special=True)  # one page shows special tokens
-        assert ids == their_tokenizer.encode(text, add_special_tokens=False), text
+        assert ids == tokenizer_of_theirs.encode(text, add_special_tokens=False), text
         assert tokenizer.decode(ids, special=True) == text
     assert tokenizer.vocab_size == 49152
 
 
 @weights.needed
-def test_a_conversation_is_what_the_template_of_the_file_writes(real, their_tokenizer):
+def test_a_conversation_is_what_the_template_of_the_file_writes(real, tokenizer_of_theirs):
     _, tokenizer = real
     turns = [QUESTION, "Paris.", "And of  Italy?\n"]
     roles = ["user", "assistant", "user"]
     messages = [{"role": role, "content": text} for role, text in zip(roles, turns, strict=True)]
-    theirs = their_tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+    theirs = tokenizer_of_theirs.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
     assert tokenizer.decode(chat(tokenizer, turns), special=True) == theirs
-    assert chat(tokenizer, turns) == their_tokenizer.encode(theirs, add_special_tokens=False)
+    assert chat(tokenizer, turns) == tokenizer_of_theirs.encode(theirs, add_special_tokens=False)
 
 
 @weights.needed

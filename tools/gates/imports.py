@@ -14,7 +14,6 @@ BUILDING = (
     ("encoder", "decoder", "seq2seq", "image_attention"),
     ("transformer", "modern", "language_model", "figures"),
     ("fast", "training", "beam_search", "sampling", "pretrained", "own_text"),
-    ("real_model",),
     ("translation", "__main__"),
     ("stored",),
 )
