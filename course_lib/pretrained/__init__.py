@@ -63,13 +63,20 @@ def smollm2(path: str | Path | None = None, dtype: torch.dtype = torch.float32) 
     The model is in eval mode. In float32 it takes 540 MB, in bfloat16 half of that. Raises WeightsMissing, and
     ValueError for a file that holds another kind of model.
     """
-    path = path or weights_file()
-    reader = open_gguf(path)
+    return from_gguf(open_gguf(path or weights_file()), dtype)
+
+
+def from_gguf(reader, dtype: torch.dtype = torch.float32) -> tuple[LanguageModel, DigitBPE]:
+    """The model, in eval mode, and the tokenizer of an open file; the fields of the reader are emptied.
+
+    Raises ValueError for a file that holds another kind of model.
+    """
+    DigitBPE.split("")  # making its pattern takes 80 MB for a moment: before the weights are there
     config, words = gguf_config(reader), gguf_words(reader)
     reader.fields.clear()  # thousands of small arrays, 150 MB together
     with torch.device("meta"):  # shapes without memory
         model = LanguageModel(config)
-    state = dict(gguf_weights(reader, path, config, dtype))
+    state = dict(gguf_weights(reader, config, dtype))
     state["output.weight"] = state["tokens.weight"]
     model.load_state_dict(state, assign=True)
     model.output.weight = model.tokens.weight
@@ -128,13 +135,11 @@ def gguf_config(reader) -> LanguageModelConfig:
     )
 
 
-def gguf_weights(
-    reader, path: str | Path, config: LanguageModelConfig, dtype: torch.dtype
-) -> Iterator[tuple[str, Tensor]]:
+def gguf_weights(reader, config: LanguageModelConfig, dtype: torch.dtype) -> Iterator[tuple[str, Tensor]]:
     """The weights under the course's names, one after the other. Its matrices are packed into 4 to 8 bits a number."""
     for packed in reader.tensors:
         name = course_name(packed.name)
-        weight = unpacked(packed, path, dtype)
+        weight = unpacked(packed, reader.data.filename, dtype)
         if name.endswith("w_q.weight"):
             weight = to_halves(weight, config.n_heads)
         elif name.endswith("w_k.weight"):
