@@ -1,1 +1,1 @@
-"""Exercises of chapter 21, real_model: one file each."""
+"""Exercises of chapter 21, a real model: one file each."""
