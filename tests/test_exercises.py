@@ -355,6 +355,8 @@ def test_cases_have_all_sizes_different_and_all_sizes_equal(exercise):
         shapes = [
             v.shape for c in exercise.cases() for v in (*c.args, *c.kwargs.values()) if isinstance(v, torch.Tensor)
         ]
+        if all(shape[-1:] == shape[-2:-1] for shape in shapes):  # attention of a text to itself: its length counts once
+            shapes = [shape[:-1] for shape in shapes]
         assert any(len(shape) >= 2 and len(set(shape)) == len(shape) for shape in shapes), (
             "no case has all sizes different"
         )
