@@ -73,7 +73,7 @@ def from_gguf(reader, dtype: torch.dtype = torch.float32) -> tuple[LanguageModel
     """
     DigitBPE.split("")  # making its pattern takes 80 MB for a moment: before the weights are there
     config, words = gguf_config(reader), gguf_words(reader)
-    reader.fields.clear()  # thousands of small arrays, 150 MB together
+    reader.fields.clear()  # thousands of small arrays, 70 MB together
     with torch.device("meta"):  # shapes without memory
         model = LanguageModel(config)
     state = dict(gguf_weights(reader, config, dtype))
@@ -91,7 +91,15 @@ def open_gguf(path: str | Path):
         raise WeightsMissing(
             "expected the package gguf, which reads the weights, got none: type `pip install gguf`"
         ) from None
-    return GGUFReader(path)
+
+    class Reader(GGUFReader):
+        def __setattr__(self, name: str, value: object) -> None:
+            # Views of a memory map take three times as long as those of a plain array, and twice the memory.
+            super().__setattr__(name, np.asarray(value) if name == "data" else value)
+
+    reader = Reader(path)
+    reader.path = path
+    return reader
 
 
 def field(reader, name: str, *expected: object) -> object:
@@ -139,7 +147,7 @@ def gguf_weights(reader, config: LanguageModelConfig, dtype: torch.dtype) -> Ite
     """The weights under the course's names, one after the other. Its matrices are packed into 4 to 8 bits a number."""
     for packed in reader.tensors:
         name = course_name(packed.name)
-        weight = unpacked(packed, reader.data.filename, dtype)
+        weight = unpacked(packed, reader.path, dtype)
         if name.endswith("w_q.weight"):
             weight = to_halves(weight, config.n_heads)
         elif name.endswith("w_k.weight"):
