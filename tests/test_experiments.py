@@ -107,6 +107,7 @@ SIZES = {
         **{"read": small_real_model, "model_of": small_reference, "tokenizer_of": small_words},
         **{"PIECES": 3, "PAIRS": 2, "NOISE": 2},
     },
+    "real_model_frames": {"read": small_real_model, "LONGEST": 2},
     "real_model_slips": {"read": small_real_model},
     "self_attention_cost": {"SIZES": [(2, 4)]},
     "seq2seq_lengths": {"SEQUENCES": 4},
