@@ -175,12 +175,12 @@ def unpacked(packed, path: str | Path, dtype: torch.dtype) -> Tensor:
     from gguf import quants
 
     # `packed.data` holds the same bytes, but what it has shown stays in memory.
-    shape, kind = packed.data.shape, packed.data.dtype
-    data = np.fromfile(path, kind, packed.data.size, offset=packed.data_offset).reshape(shape)
-    weight = torch.empty([int(n) for n in reversed(packed.shape)], dtype=dtype)
+    data, weight = packed.data, torch.empty([int(n) for n in reversed(packed.shape)], dtype=dtype)
     for start in range(0, len(weight), ROWS):
-        rows = quants.dequantize(data[start : start + ROWS], packed.tensor_type)
-        weight[start : start + ROWS] = torch.from_numpy(rows)
+        some = data[start : start + ROWS]
+        offset = packed.data_offset + start * data[:1].nbytes
+        rows = np.fromfile(path, some.dtype, some.size, offset=offset).reshape(some.shape)
+        weight[start : start + ROWS] = torch.from_numpy(quants.dequantize(rows, packed.tensor_type))
     return weight
 
 
