@@ -113,8 +113,10 @@ def _read(obj, given):
     ids = torch.arange(12).remainder(config.vocab_size)[None]
     torch.default_generator.manual_seed(0)
     model = obj(config, _file(config, seed.number))
+    if model is None:
+        return None
     if not isinstance(model, LanguageModel):
-        return model
+        raise TypeError(f"expected a LanguageModel, got {type(model).__name__}: return the model")
     with torch.no_grad():
         return torch.tensor(sum(p.numel() for p in model.parameters())), model.eval()(ids)
 
