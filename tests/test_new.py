@@ -27,7 +27,7 @@ def tree(tmp_path):
         "book/systems.yml",
         "tools/gates/imports.py",
         "chapters/05_masks.ipynb",
-        "chapters/20_modern.ipynb",
+        "chapters/21_real_model.ipynb",
         "course_practice/exercises/masks/__init__.py",
         "course_practice/quizzes/masks.md",
     ):
@@ -64,19 +64,19 @@ def test_a_new_exercise_runs_and_says_what_is_open(tree, monkeypatch):
 
 def test_a_new_chapter_has_every_section_module_test_questions_and_exercises(tree):
     new.new_chapter("temperature", tree)
-    nb = read(tree / "chapters" / "21_temperature.ipynb")
+    nb = read(tree / "chapters" / "22_temperature.ipynb")
     headings = [cell.source.split("\n")[0][3:] for cell in nb.cells if cell.source.startswith("## ")]
     assert headings == [*BEFORE, "TODO a section of its own", *AFTER]
     assert sum("show_solution(" in cell.source for cell in nb.cells) == EXERCISES
     questions = (tree / "course_practice" / "quizzes" / "temperature.md").read_text(encoding="utf-8")
     assert len(read_questions("temperature", questions, {})) == QUIZ_QUESTIONS
     parts = yaml.safe_load((tree / "book" / "chapters.yml").read_text(encoding="utf-8"))
-    assert list(parts[-1]["chapters"])[-2:] == ["20_modern", "21_temperature"]
+    assert list(parts[-1]["chapters"])[-2:] == ["21_real_model", "22_temperature"]
     contents = (tree / "_toc.yml").read_text(encoding="utf-8")
-    assert "chapters/20_modern\n      - file: chapters/21_temperature\n" in contents
+    assert "chapters/21_real_model\n      - file: chapters/22_temperature\n" in contents
     assert '("temperature",),\n' in (tree / "tools" / "gates" / "imports.py").read_text(encoding="utf-8")
     assert imports.documented(tree / "course_lib" / "temperature.py") == []
-    for name in ("course_lib/temperature.py", "tests/test_temperature.py", "21_temperature.ipynb", "chapters.yml"):
+    for name in ("course_lib/temperature.py", "tests/test_temperature.py", "22_temperature.ipynb", "chapters.yml"):
         assert any(line.startswith(name) or f"/{name}:" in f"/{line}" for line in new.still_open(tree)), name
 
 
