@@ -84,7 +84,7 @@ def test_a_new_chapter_has_every_section_module_test_questions_and_exercises(tre
     ("lay_out", "name", "words"),
     [
         (new.new_exercise, "prefix", "expected SUBJECT.NAME, as masks.prefix, got 'prefix'"),
-        (new.new_exercise, "mask.prefix", "expected the subject of a chapter (masks, modern), got 'mask'"),
+        (new.new_exercise, "mask.prefix", "expected the subject of a chapter (masks, real_model), got 'mask'"),
         (new.new_chapter, "masks", "expected the name of a module that no chapter has yet, got 'masks'"),
         (new.new_chapter, "two words", "expected the name of a module that no chapter has yet, got 'two words'"),
     ],

@@ -353,6 +353,19 @@ def test_summary_counts_and_fails(capsys):
     assert stages.summary({"lint": stages.Outcome(2, 0)}, {"lint": 1.0}) == 0
 
 
+@pytest.mark.parametrize("in_ci", ["", "true"])
+def test_without_the_weights_of_a_real_model_its_chapter_is_left_out_but_not_in_ci(
+    in_ci, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("TRANSFORMER_COURSE_WEIGHTS", str(tmp_path))
+    monkeypatch.setenv("CI", in_ci)
+    monkeypatch.setattr(stages.Stages, "run", lambda self, module: 1)  # no network
+    both = ["chapters/05_masks.ipynb", "chapters/21_real_model.ipynb"]
+    runs, left_out = stages.Stages(tmp_path, []).with_weights(both)
+    assert (runs, left_out) == ((both, 0) if in_ci else (both[:1], 1))
+    assert ("skipped chapters/21_real_model.ipynb: expected SmolLM2" in capsys.readouterr().out) == (not in_ci)
+
+
 def test_all_stages_run_even_when_an_early_one_fails(monkeypatch, capsys):
     class Stages:
         def __init__(self, folder, notebooks, since):

@@ -22,7 +22,9 @@ PITFALLS = (3, 5)  # at least, at most
 EXERCISES, JOINING_EXERCISES = 4, 1  # at least: in the whole chapter, under its heading "Exercises"
 QUIZ_QUESTIONS, RECAP_LINES = 5, 6  # at least; at most
 WORDS_TO_FIRST_EXERCISE = 1200  # at most
-YARDSTICKS, LONG_TRAINING, MEMORY_MB = 45, {"17_translation": 100}, 1024  # at most: tools/notebooks.py measures them
+# At most; tools/notebooks.py measures them.
+YARDSTICKS, LONG_TRAINING = 45, {"17_translation": 100}
+MEMORY_MB, LARGE_MODEL = 1024, {"21_real_model": 1280}
 COLUMNS = 80  # of code and of printed text: what a page, a phone held sideways and a half screen show uncut
 
 TITLE = "{number} · {name}"

@@ -180,9 +180,10 @@ def opening_table(path: Path, costs: dict[str, dict]) -> list[str]:
 def cost(name: str, measured: dict) -> list[str]:
     """A run takes no longer, and no more memory, than a reader's laptop gives."""
     limit = template.LONG_TRAINING.get(name, template.YARDSTICKS)
+    most = template.LARGE_MODEL.get(name, template.MEMORY_MB)
     took, memory = measured["seconds"] / measured["yardstick"], measured["memory_mb"]
     found = [f"{took:.0f} yardsticks, at most {limit}: train less"] if took > limit else []
-    found += [f"{memory} MB, at most {template.MEMORY_MB}: keep less"] if memory > template.MEMORY_MB else []
+    found += [f"{memory} MB, at most {most}: keep less"] if memory > most else []
     return [f"{name}: {what} (python -m tools.notebooks --times measures it)" for what in found]
 
 
