@@ -54,7 +54,7 @@ def shortly(recipe, seed, every=1):
 
 def small_real_model():
     """In the place of the model that `make weights` fetches: random weights, and the words that the scripts ask for."""
-    texts = [PAGE, *["The capital of France is Paris"] * 9]
+    texts = [PAGE, *["The capital of France is Paris", "The capital of Italy is Rome"] * 9]
     tokenizer = DigitBPE.train(texts, n_merges=400, specials={"<|im_start|>": 0, "<|im_end|>": 1})
     config = LanguageModelConfig(tokenizer.vocab_size, 16, n_heads=4, n_kv_heads=2, d_ff=17, n_layers=2, scaled=False)
     return LanguageModel(replace(config, pad_id=-1)).eval(), tokenizer
@@ -108,6 +108,17 @@ SIZES = {
         **{"PIECES": 3, "PAIRS": 2, "NOISE": 2},
     },
     "real_model_frames": {"read": small_real_model, "LONGEST": 2},
+    "real_model_inside": {
+        "read": small_real_model,
+        **{
+            "FIRST": 2,
+            "COPY": 3,
+            "BEST": 2,
+            "DRAWS": 1,
+            "LAYERS": [1],
+            "CAPITALS": {"France": "Paris", "Italy": "Rome"},
+        },
+    },
     "real_model_slips": {"read": small_real_model},
     "self_attention_cost": {"SIZES": [(2, 4)]},
     "seq2seq_lengths": {"SEQUENCES": 4},
