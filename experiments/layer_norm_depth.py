@@ -4,7 +4,7 @@
 
 Ten symbols, fresh data at every update, batches of 32, Adam. An arm is a way to join the sublayers with its depth,
 initial weights, size of the input, and updates. Two seeds choose its learning rate, on a grid of about 1.6, by the
-mean loss on 512 new sequences, and ten other seeds give its results at that rate. About 25 minutes on one core.
+mean loss on 512 new sequences, and ten other seeds give its results at that rate. About eight minutes on one core.
 """
 
 import torch
