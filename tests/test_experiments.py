@@ -90,7 +90,7 @@ SIZES = {
     "cost_recurrent": {"PLANS": [(8, 2, 4)]},
     "cost_steps": {"WIDTHS": [8], "AT_ONCE": 1, "LENGTHS": [2]},
     "decoder_memory": {"UPDATES": 4, "RANDOM_UPDATES": 1},
-    "encoder_order": {"N_TRAIN": 10, "N_TEST": 10},
+    "encoder_masked": {"N_TRAIN": 60, "RATES": [0.01], "UPDATES": 2},
     "image_attention_boards": {"SOME": [0], "MANY": [0], "POOLED": 1, "READ": 1, "BOARDS": 20},
     "layer_norm_depth": {"RATES": [0.004], "FIRST": [0.004], "CHOOSING": [0], "SEEDS": [1]},
     "masks_writes": {"RATES": [0.01], "CHOOSING": [100], "SUBJECTS": 3, "LONGEST": 4},
@@ -121,6 +121,7 @@ SIZES = {
     },
     "real_model_slips": {"read": small_real_model},
     "self_attention_cost": {"SIZES": [(2, 4)]},
+    "seq2seq_choosing": {"LONG": 2},
     "seq2seq_lengths": {"SEQUENCES": 4},
     "seq2seq_probe": {"N_TRAIN": 30, "N_TEST": 10},
     "training_recipes": {"CHOOSING": [0], "FEW": [0], "FRESH": [0], "SPOILED": 1, "train_once": shortly},
@@ -133,7 +134,6 @@ SIZES = {
 }
 # Plans whose rows have sizes of their own, and what they become.
 PLANS = {
-    "encoder_order": {"SETTINGS": lambda plan: {name: replace(row, steps=1) for name, row in plan.items()}},
     "image_attention_boards": dict.fromkeys(["plan", "plan_without_hint"], lambda plan: once(plan, steps=1)),
     "layer_norm_depth": {"plan": lambda plan: once(plan, steps=1)},
     "multi_head_sentences": {
