@@ -4,6 +4,7 @@ import asyncio
 import linecache
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
 import pytest
@@ -197,17 +198,23 @@ async def results_of(playground, moves, stop_after=None):
     return [re.findall(r"<pre[^>]*>(.*?)</pre>", text, re.DOTALL)[0] for text in shown]
 
 
+def after_moves(*arguments, **options) -> list[str]:
+    """The same from a test, in a thread: where a browser was open before, the main thread has a loop already."""
+    with ThreadPoolExecutor() as pool:
+        return pool.submit(asyncio.run, results_of(*arguments, **options)).result()
+
+
 def test_a_move_shows_one_result_after_the_other():
     playground = stream(word="row", up_to=(1, 5))
-    assert asyncio.run(results_of(playground, {"word": "a"})) == ["a", "a a", "a a a"]
+    assert after_moves(playground, {"word": "a"}) == ["a", "a a", "a a a"]
 
 
 def test_a_generator_stops_at_the_button_and_at_the_next_move():
     playground = stream(word="row", up_to=(1, 5))
-    assert asyncio.run(results_of(playground, {"word": "a"}, stop_after=2)) == ["a", "a a"]
-    assert asyncio.run(results_of(playground, {"word": "b", "up_to": 1})) == ["b"]
+    assert after_moves(playground, {"word": "a"}, stop_after=2) == ["a", "a a"]
+    assert after_moves(playground, {"word": "b", "up_to": 1}) == ["b"]
 
 
 def test_an_error_of_a_generator_is_its_last_result():
-    shown = asyncio.run(results_of(stream(word="row", up_to=(1, 5)), {"word": ""}))
+    shown = after_moves(stream(word="row", up_to=(1, 5)), {"word": ""})
     assert shown[-1] == "ValueError: no word"

@@ -236,8 +236,8 @@ BROKEN = {
         ),
         (output("definition", text="1 " * 121), "numbers on the main path, at most 120"),
         (
-            swap("## Exercises", "word " * 8000 + "\n\n## Exercises"),
-            "minutes of reading on the main path, at most 45",
+            swap("## Exercises", "word " * 11_000 + "\n\n## Exercises"),
+            "minutes of reading on the main path, at most 60",
         ),
     ],
     "main_path.in_practice": [
