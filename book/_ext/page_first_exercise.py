@@ -27,7 +27,6 @@ TASK = (
     "A model writes from left to right. While a word (a row) is being read, which words (the columns) may it see? Its "
     "future must stay hidden, since that is what the model has to guess. Click the cells."
 )
-SCRIPT = "_static/first_exercise.js"
 
 
 def bits(table: Tensor) -> str:
@@ -76,7 +75,6 @@ class FirstExercise(SphinxDirective):
         self.env.note_dependency(str(folder.joinpath(*EXERCISE.split(".")).with_suffix(".md")))
         right, found = answers()
         uri = self.env.app.builder.get_relative_uri(self.env.docname, CHAPTER)
-        root = "../" * self.env.docname.count("/")
         html = (
             f'<div class="course-first-exercise" role="group" aria-label="An exercise to solve here" '
             f'data-exercise="{EXERCISE}" data-right="{right}" data-words="{" ".join(WORDS)}" '
@@ -85,7 +83,6 @@ class FirstExercise(SphinxDirective):
             f'{grid()}<p class="course-buttons"><button type="button" data-check>Check</button></p>'
             f'<p role="status"></p><p data-after hidden>In chapter 05 you write it in one line, and the '
             f'check reads your code: <a href="{uri}#{SECTION}">look inside</a>.</p></div>'
-            f'<script defer src="{root}{SCRIPT}"></script>'
         )
         return [nodes.raw("", html, format="html")]
 
