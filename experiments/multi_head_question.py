@@ -1,11 +1,11 @@
-"""Can one head tell a word's two neighbors apart? Two rates, four seeds, eight models, and how each of them learns.
+"""Can one head tell a word's two neighbors apart? Two rates, four seeds, ten models, and how each of them learns.
 
     python -m experiments.multi_head_question
 
 Sentences of six words are drawn at random from ten. Every word with two neighbors must name the word before it and
-the word after it. Queries and keys come from learned vectors for the positions (in two models from the words, too),
-values from the words (in two models from the positions, too); what attention returns goes through one readout for each
-of the two answers. About seven minutes on one core.
+the word after it. Queries and keys come from learned vectors for the positions (in some models from the words, too),
+values from the words (in some models from the positions, too); what attention returns goes through one readout for each
+of the two answers. About nine minutes on one core.
 """
 
 from collections.abc import Callable
@@ -43,18 +43,21 @@ class Neighbors(nn.Module):
         after: nn.Module,
         words_ask: bool = False,
         values_know: bool = False,
+        words_are_asked: bool | None = None,
     ):
         super().__init__()
         self.word = nn.Embedding(N_WORDS, D_MODEL)
         self.position = nn.Embedding(SEQ_LEN, D_MODEL)
         self.attention, self.before, self.after, self.words_ask = attention, before, after, words_ask
         self.values_know = values_know  # their positions, too
+        self.words_are_asked = words_ask if words_are_asked is None else words_are_asked  # they stand in the keys, too
 
     def forward(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        words, asks = self.word(ids), self.position.weight.expand(len(ids), -1, -1)
-        asks = asks + words if self.words_ask else asks
-        told = words + self.position.weight if self.values_know else words
-        seen, weights = self.attention(asks, asks, told)
+        words, positions = self.word(ids), self.position.weight.expand(len(ids), -1, -1)
+        asks = positions + words if self.words_ask else positions
+        asked = positions + words if self.words_are_asked else positions
+        told = words + positions if self.values_know else words
+        seen, weights = self.attention(asks, asked, told)
         return self.before(seen[:, 1:-1]), self.after(seen[:, 1:-1]), weights
 
 
@@ -81,6 +84,8 @@ MODELS = {
     "equal weights, two layers": lambda: Neighbors(EqualWeights(D_MODEL, 1), two_layers(), two_layers()),
     "one head, words ask too, linear": lambda: Neighbors(one_head(), linear(), linear(), words_ask=True),
     "values know positions, linear": lambda: Neighbors(one_head(), linear(), linear(), values_know=True),
+    "values know, words in the keys": lambda: Neighbors(one_head(), linear(), linear(), False, True, True),
+    "values know, words in queries": lambda: Neighbors(one_head(), linear(), linear(), True, True, False),
     "words + positions, linear": lambda: Neighbors(one_head(), linear(), linear(), True, True),
     "two heads, linear": lambda: Neighbors(two_heads(), linear(), linear()),
 }
