@@ -57,7 +57,8 @@ class Residual(nn.Module):
 
     The norm follows the sum (post-norm, as in the paper), or it precedes f
     (pre-norm). Pre-norm leaves the stream itself untouched, so a stack of it
-    needs one last norm. Dropout acts on what f returns, never on the sum.
+    usually ends with one last norm. Dropout acts on what f returns, never on
+    the sum.
     Source: Vaswani et al. 2017, sections 3.1 and 5.4 (post-norm);
     Xiong et al. 2020 (pre-norm).
 
