@@ -76,7 +76,7 @@ def test_all_sections_take_what_the_opening_tables_say():
 
 def test_an_evening_is_an_evening_and_a_weekend_a_weekend():
     evening, weekend, _ = ways.minutes()
-    assert 60 <= evening <= 180
+    assert 60 <= evening <= 210
     assert 2 * evening <= weekend <= 16 * 60
 
 

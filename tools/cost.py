@@ -20,6 +20,7 @@ from tools.template import COMPUTED_ROW, HIDE_INPUT, MACHINE, NEED, PREDICTION, 
 
 SECONDS = (5, 10, 20, 30, 60, 90, 120, 180, 300, 600)
 ASKED = ("Warm-up", "Quiz")
+EXERCISE = "Exercise: "  # begins an exercise's heading
 MEGABYTES = (300, 500, 750, 1000, 1500, 2000, 3000, 4000, 8000, 16000)
 WORDS_A_MINUTE, SECONDS_A_LINE, MINUTES_STEP = 180, 9, 5
 SECONDS_A_PREDICTION, SECONDS_A_QUESTION = 60, 30  # of a quiz or a warm-up; a prediction's options belong to it
@@ -37,10 +38,14 @@ def minutes_to_read(nb: NotebookNode, asides: bool = False) -> int:
 
 
 def seconds_to_read(places: Iterable[Placed]) -> float:
-    """Words, lines of shown code, predictions and questions of these cells; exercises are no reading."""
-    seconds = 0.0
+    """Words, lines of shown code, predictions and questions of these cells.
+
+    An exercise, up to its solution, is no reading; what follows its solution, up to the next heading, is.
+    """
+    seconds, solved = 0.0, ""
     for cell, section, heading in places:
-        if heading.startswith("Exercise: "):
+        if heading.startswith(EXERCISE) and heading != solved:
+            solved = heading if calls(cell.source, "show_solution") else solved
             continue
         if cell.cell_type == "markdown":
             seconds += 60 * words(COMPUTED_ROW.sub("", cell.source)) / WORDS_A_MINUTE
@@ -54,7 +59,7 @@ def seconds_to_read(places: Iterable[Placed]) -> float:
 
 def minutes_to_practice(headings: Iterable[str]) -> int:
     """The sum of what the exercises' headings say, which is what the registry says."""
-    exercises = [heading for heading in headings if heading.startswith("Exercise: ")]
+    exercises = [heading for heading in headings if heading.startswith(EXERCISE)]
     return sum(int(minutes) for heading in exercises for minutes in re.findall(r"· (\d+) min$", heading))
 
 
