@@ -236,7 +236,7 @@ BROKEN = {
         ),
         (output("definition", text="1 " * 121), "numbers on the main path, at most 120"),
         (
-            swap("## Exercises", "word " * 11_000 + "\n\n## Exercises"),
+            swap("## Exercises", "word " * 12000 + "\n\n## Exercises"),
             "minutes of reading on the main path, at most 60",
         ),
     ],

@@ -23,6 +23,7 @@ from tools.cost import measured, with_rows
 from tools.environment import ROOT
 from tools.form import ANSI, normal_form, read, text_of
 from tools.gates import definitions, links
+from tools.gates.parsing import placed
 from tools.notebooks import run
 
 URL = "https://github.com/someone/their-fork"
@@ -178,6 +179,22 @@ def test_computed_rows_stand_below_what_one_needs_first():
     assert "| It takes you | 15 minutes to read, 17 to" in with_rows(nb, cost).cells[0].source
     nb.cells.append(nbformat.v4.new_markdown_cell("### Aside: Why?\n\nSo."))
     assert "| It takes you | 15 minutes to read, 5 for the asides, 17 to" in with_rows(nb, cost).cells[0].source
+
+
+def test_what_follows_a_solution_is_read_and_the_exercise_is_not():
+    texts = [
+        "## Two\n\nA b c.",
+        "### Exercise: One · ★☆☆ · 5 min\n\nDo it.",
+        "So it is.",
+        "### Exercise: Two · 5 min\n\nDo it.",
+    ]
+    there = [nbformat.v4.new_markdown_cell(text) for text in texts]
+    solution = nbformat.v4.new_code_cell('show_solution("masks.causal")', metadata={"tags": ["hide-input"]})
+    without = nbformat.v4.new_notebook(cells=[there[0], there[1], solution, there[3]])
+    with_more = nbformat.v4.new_notebook(cells=[there[0], there[1], solution, there[2], there[3]])
+    before, after = (cost.seconds_to_read(placed(nb)) for nb in (without, with_more))
+    assert after - before == pytest.approx(60 * 3 / cost.WORDS_A_MINUTE)
+    assert before == pytest.approx(60 * 4 / cost.WORDS_A_MINUTE)
 
 
 def test_times_are_stored_only_when_asked_and_for_a_new_chapter(tmp_path, monkeypatch):
