@@ -5,10 +5,11 @@
 SmolLM2-135M-Instruct, from `make weights`; the page is that of `real_model_slips`. Layers and heads count from 0.
 
 *Sink.* Ten windows of 79 tokens, spread over the page. From position 6 on, in all layers, the first token loses its
-weight: the other tokens share it ("cut"), or nobody gets it ("emptied", which is the same as a value of 0). The rows
-hold by how much the loss of the tokens after that rises; the same for each of the next five tokens in its place; the
-share of the weight that the first token has ("share"), that a random word in its place has ("word"), and the largest
-share of another token after the cut ("heir").
+weight: the other tokens share it ("cut"), or nobody gets it ("emptied", which is the same as a value of 0); or it keeps
+its weight, and its values come from the first token of another window ("exchanged"). The rows hold by how much the
+loss of the tokens after that rises; the same as "cut" for each of the next five tokens in its place; the share of the
+weight that the first token has ("share"), that a random word in its place has ("word"), and the largest share of
+another token after the cut ("heir").
 
 *Induction.* 40 random tokens, twice. One seed chooses the six heads with the largest scores, and the head that looks
 most at the token before. Ten fresh seeds measure the loss of both copies: as it is, without the six, without that one
@@ -26,7 +27,8 @@ No chance is involved where no seed is named. About 15 minutes on one core.
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 
 import torch
 from torch import Tensor
@@ -34,12 +36,13 @@ from torch.nn import functional as F
 
 from course_lib.attention_view import cut_key
 from course_lib.language_model import LanguageModel
+from course_lib.multi_head import merge_heads
 from course_lib.pretrained import smollm2
 from course_lib.pretrained.inside import (
     attention_weights,
     edit_weights,
     induction_scores,
-    lens,
+    logit_lens,
     patch,
     silence,
     streams,
@@ -93,15 +96,48 @@ def emptied(_layer: int, weights: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def late_loss(model: LanguageModel, ids: Tensor, edit: Callable) -> float:
+def late_loss(model: LanguageModel, ids: Tensor, edit: Callable | None = None) -> float:
     """The mean loss per token of those that are predicted from position FIRST on."""
-    with edit_weights(model, edit):
+    with edit_weights(model, edit) if edit else nullcontext():
         return F.cross_entropy(model(ids)[0, FIRST:-1], ids[0, FIRST + 1 :]).item()
 
 
 def shares(model: LanguageModel, ids: Tensor) -> Tensor:
     """(n_layers, seq_len): how much queries of the last three quarters look at each token, as a mean over heads."""
     return attention_weights(model, ids)[:, 0, :, ids.shape[1] // 4 :].mean(dim=(1, 2))
+
+
+@torch.no_grad()
+def first_values(model: LanguageModel, ids: Tensor) -> Tensor:
+    """(n_layers, batch, n_kv_heads, head_width): the values of the first token."""
+    found = []
+    with ExitStack() as stack:
+        for block in model.blocks:
+            handle = block.attention.register_forward_hook(lambda *call: found.append(call[-1][2][1][:, :, 0]))
+            stack.callback(handle.remove)
+        model(ids)
+    return torch.stack(found)
+
+
+@contextmanager
+def exchanged(model: LanguageModel, values: Tensor) -> Iterator[None]:
+    """Queries from position FIRST on read these values of the first token; its weights stay."""
+
+    def listen(given: Tensor) -> Callable:
+        def hook(attention, _inputs, output):
+            _, weights, (key, value) = output
+            other = value.clone()
+            other[:, :, 0] = given
+            own, other = (v.repeat_interleave(attention.n_heads // attention.n_kv_heads, dim=1) for v in (value, other))
+            read = torch.cat([weights[:, :, :FIRST] @ own, weights[:, :, FIRST:] @ other], dim=2)
+            return attention.w_o(merge_heads(read)), weights, (key, value)
+
+        return hook
+
+    with ExitStack() as stack:
+        for block, given in zip(model.blocks, values, strict=True):
+            stack.callback(block.attention.register_forward_hook(listen(given)).remove)
+        yield
 
 
 @torch.no_grad()
@@ -117,11 +153,13 @@ def sink(model: LanguageModel, text: Tensor) -> dict:
     """A row for each window, and the lengths of the first token's values, by layer."""
     starts = [i * (len(text) - WINDOW) // (len(SEEDS) - 1 or 1) for i in range(len(SEEDS))]
     rows, lengths = [], []
-    for start, seed in zip(starts, SEEDS, strict=True):
+    for start, following, seed in zip(starts, starts[1:] + starts[:1], SEEDS, strict=True):
         ids = text[None, start : start + WINDOW]
-        loss = late_loss(model, ids, lambda _layer, weights: weights)
+        loss = late_loss(model, ids)
         row = {"start": start, "loss": loss, "share": shares(model, ids)[:, 0].mean().item()}
         row |= {"cut": late_loss(model, ids, cut(0)) - loss, "emptied": late_loss(model, ids, emptied) - loss}
+        with exchanged(model, first_values(model, text[None, following : following + 1])):
+            row["exchanged"] = late_loss(model, ids) - loss
         with edit_weights(model, cut(0)):
             row["heir"] = shares(model, ids).mean(dim=0)[1:].max().item()
         row["word"] = shares(model, begun(model, ids, seed))[:, 0].mean().item()
@@ -185,7 +223,7 @@ def induction(model: LanguageModel) -> dict:
 
 @torch.no_grad()
 def read_lens(model: LanguageModel, after: Tensor, capitals: Tensor) -> dict:
-    logits = lens(model, after[:, :, LAST])
+    logits = logit_lens(model, after[:, :, LAST])
     among = logits[:, :, capitals]  # (n_layers, prompt, capital)
     own = among.diagonal(dim1=1, dim2=2)
     lead = own - (among.sum(dim=1) - own) / (len(capitals) - 1)

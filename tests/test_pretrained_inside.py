@@ -12,7 +12,7 @@ from course_lib.pretrained.inside import (
     attention_weights,
     edit_weights,
     induction_scores,
-    lens,
+    logit_lens,
     patch,
     silence,
     streams,
@@ -37,7 +37,7 @@ def test_streams_and_weights_equal_theirs(both):
     assert_equal(found[:2], torch.stack(reference.hidden_states[1:3]), TOLERANCE)
     assert_equal(ours.norm(found[2]), reference.hidden_states[3], TOLERANCE)  # theirs ends after the last norm
     assert_equal(attention_weights(ours, IDS), torch.stack(reference.attentions), TOLERANCE)
-    assert_equal(lens(ours, found[1]), theirs.lm_head(theirs.model.norm(reference.hidden_states[2])), TOLERANCE)
+    assert_equal(logit_lens(ours, found[1]), theirs.lm_head(theirs.model.norm(reference.hidden_states[2])), TOLERANCE)
 
 
 def test_the_same_weights_change_nothing(both):

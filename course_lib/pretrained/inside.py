@@ -51,7 +51,7 @@ def attention_weights(
     return torch.stack([*recorded.values()])
 
 
-def lens(model: LanguageModel, stream: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape vocab_size"]:
+def logit_lens(model: LanguageModel, stream: Float[Tensor, "*shape d_model"]) -> Float[Tensor, "*shape vocab_size"]:
     """The logits that the model would give if this stream were its last one.
 
     Source: nostalgebraist 2020, "interpreting GPT: the logit lens".
@@ -59,7 +59,7 @@ def lens(model: LanguageModel, stream: Float[Tensor, "*shape d_model"]) -> Float
     >>> from course_lib.language_model import LanguageModelConfig
     >>> model = LanguageModel(LanguageModelConfig(vocab_size=11, d_model=8, n_heads=2, n_kv_heads=1, n_layers=3))
     >>> ids = torch.tensor([[1, 5, 6, 7]])
-    >>> torch.equal(lens(model, streams(model, ids)[-1]), model(ids))
+    >>> torch.equal(logit_lens(model, streams(model, ids)[-1]), model(ids))
     True
     """
     return model.output(model.norm(stream))

@@ -49,6 +49,15 @@ _EXPLANATIONS = {
         "`{0}` wants whole numbers, and one of these is none: a tensor, a shape, or a fraction? (`/` always gives one, "
         "`//` does not.)"
     ),
+    r"(?s)Error\(s\) in loading state_dict.*?Missing key\(s\) in state_dict: (.+?)\. *(?:\n|$)": (
+        "`load_state_dict` does not find {0}: print the names that it is given."
+    ),
+    r"(?s)Error\(s\) in loading state_dict.*?Unexpected key\(s\) in state_dict: (.+?)\. *(?:\n|$)": (
+        "`load_state_dict` is given {0}, and the model has nothing of that name."
+    ),
+    r"(?s)Error\(s\) in loading state_dict.*?size mismatch for ([\w.]+): .*?\[(.*?)\].*?\[(.*?)\]": (
+        "`load_state_dict` is given ({1}) for `{0}`, and the model has ({2}) there."
+    ),
     r"missing (\d+) required positional argument": "A function was called with too few arguments.",
     r"takes (.+?) positional arguments? but (\d+) (?:was|were) given": "It takes {0} arguments but {1} were given.",
     r"unexpected keyword argument '(\w+)'": "There is no parameter named `{0}`.",

@@ -107,7 +107,7 @@ def _file(config, seed):
 
 
 def _read(obj, given):
-    """The number of parameters of a loaded model, and its logits for one text."""
+    """The parameters of a loaded model, counted, and its logits for one text."""
     sizes, seed = given.args
     config = LanguageModelConfig(**vars(sizes), scaled=False, pad_id=-1)
     ids = torch.arange(12).remainder(config.vocab_size)[None]
@@ -118,7 +118,7 @@ def _read(obj, given):
     if not isinstance(model, LanguageModel):
         raise TypeError(f"expected a LanguageModel, got {type(model).__name__}: return the model")
     with torch.no_grad():
-        return torch.tensor(sum(p.numel() for p in model.parameters())), model.eval()(ids)
+        return f"{sum(p.numel() for p in model.parameters())} parameters", model.eval()(ids)
 
 
 EXERCISE = Exercise(
