@@ -622,12 +622,19 @@ def test_long_values_are_cut():
         (lambda: torch.ones(4)[: 4 / 2], "bounds of a slice"),
         (lambda: ~None, "Something is None"),
         (lambda: torch.ones(2).masked_fill(None, 0), "Something is None"),
+        (lambda: _loaded(weight=(2, 3)), '`load_state_dict` does not find "bias"'),
+        (lambda: _loaded(weight=(2, 3), bias=(2,), gain=(2,)), 'is given "gain", and the model has nothing'),
+        (lambda: _loaded(weight=(3, 2), bias=(2,)), "is given (3, 2) for `weight`, and the model has (2, 3) there"),
     ],
 )
 def test_common_errors_are_explained(cause, words):
     with pytest.raises(Exception) as caught:  # noqa: PT011
         cause()
     assert words in explain(caught.value), str(caught.value)
+
+
+def _loaded(**shapes):
+    return torch.nn.Linear(3, 2).load_state_dict({name: torch.ones(shape) for name, shape in shapes.items()})
 
 
 def _unpack(values):
