@@ -19,7 +19,7 @@ from course_lib.text import clean
 from experiments import store
 
 ROOT = Path(__file__).parents[1]
-MINUTES = [1, 3]
+MINUTES = [1, 10]
 BEGINNINGS = ["", "The model"]
 LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
