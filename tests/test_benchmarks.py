@@ -125,7 +125,8 @@ def test_useful_operations_are_those_of_the_matrix_products():
 
 @pytest.mark.skipif(not fresh_process.tells_memory(), reason="this system does not tell")
 def test_memory_is_what_the_work_added():
-    megabytes = fresh_process.extra_memory(lambda: b"x" * (64 << 20))
+    # On a busy machine the system takes pages back meanwhile, and less is seen: the most of three runs is compared.
+    megabytes = max(fresh_process.extra_memory(lambda: b"x" * (64 << 20)) for _ in range(3))
     assert 60 < megabytes < 80
 
 
