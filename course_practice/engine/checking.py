@@ -136,13 +136,12 @@ def _judge_answers(exercise: Exercise, obj: Any, time_limit: float, budget: Budg
     cut = trial.cut_gradient(time_limit)
     if isinstance(cut, Result):
         return cut
-    note = (
-        _ZERO_ONE
-        if trial.has(is_zero_one)
-        else _NOT_A_TENSOR
-        if trial.has(is_not_a_tensor)
-        else cut or trial.remark(time_limit)
-    )
+    if trial.has(is_zero_one):
+        note = _ZERO_ONE
+    elif trial.has(is_not_a_tensor):
+        note = _NOT_A_TENSOR
+    else:
+        note = cut or trial.remark(time_limit)
     return Result(exercise.id, True, True, f"passed, {len(cases)} of {len(cases)} cases.{note}", kind="passed")
 
 
