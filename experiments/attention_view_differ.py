@@ -23,15 +23,12 @@ import torch
 from torch import Tensor
 
 from course_lib.attention_view import WordRows, edit_attention, sum_words, word_rows
-from course_lib.batching import pad
 from course_lib.corpus import Sentence, course_corpus, tagged
-from course_lib.probes import record_attention
 from course_lib.stored import FOLDER, model
-from course_lib.tokens import BOS, EOS
 from course_lib.transformer import PrefixState, Transformer
 from course_lib.translation import Translator
 from experiments import store
-from experiments.attention_view_heads import CROSS, OWN, connective, cut_behind, weights_of, without
+from experiments.attention_view_heads import CROSS, OWN, cut_behind, on_connective, weights_of, without
 from experiments.translator import all_right
 
 MODELS, AT_ONCE, DRAWS = ("translator", "page_translator"), 40, 3
@@ -167,14 +164,7 @@ def wrong_token(spot: int, head: int, draw: int):
 
 def clause(translator: Translator, pairs: list[Sentence]) -> dict:
     """The connective cut out of one head, another one, and both; and each head sent to a wrong token."""
-    spots = [(pair, connective(pair, translator.vocabulary)) for pair in pairs]
-    spots = [(pair, spot) for pair, spot in spots if spot > 0]
-    look = torch.zeros(translator.model.config.n_heads)
-    for pair, spot in spots:
-        src, tgt = (translator.vocabulary.encode(text) for text in (pair.src_text, pair.tgt_text))
-        with torch.no_grad(), record_attention(translator.model) as recorded:
-            translator.model(pad([[*src, EOS]]), pad([[BOS, *tgt]]))
-        look += recorded[OWN][0, :, spot + 1 :, spot].mean(dim=1) / len(spots)
+    spots, look = on_connective(translator, pairs)
     order = look.argsort(descending=True).tolist()
 
     def left(some: list, edit) -> float:

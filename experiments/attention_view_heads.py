@@ -223,9 +223,9 @@ def cut_behind(spot: int, key: int, heads: list[int]):
     return edit
 
 
-def clause_heads(translator: Translator, pairs: list[Sentence]) -> dict:
-    """How much weight each head of the decoder's first self-attention puts on the connective in the second clause,
-    and what is left when that one token is cut out of the top one, the top two, the others."""
+def on_connective(translator: Translator, pairs: list[Sentence]) -> tuple[list[tuple[Sentence, int]], torch.Tensor]:
+    """The sentences that have a connective, each with its place, and the mean weight that the second clause puts there
+    in each head of the decoder's first self-attention."""
     spots = [(pair, connective(pair, translator.vocabulary)) for pair in pairs]
     spots = [(pair, spot) for pair, spot in spots if spot > 0]
     found = torch.zeros(translator.model.config.n_heads)
@@ -234,6 +234,13 @@ def clause_heads(translator: Translator, pairs: list[Sentence]) -> dict:
         with torch.no_grad(), record_attention(translator.model) as recorded:
             translator.model(pad([[*src, EOS]]), pad([[BOS, *tgt]]))
         found += recorded[OWN][0, :, spot + 1 :, spot].mean(dim=1) / len(spots)
+    return spots, found
+
+
+def clause_heads(translator: Translator, pairs: list[Sentence]) -> dict:
+    """How much weight each head of the decoder's first self-attention puts on the connective in the second clause,
+    and what is left when that one token is cut out of the top one, the top two, the others."""
+    spots, found = on_connective(translator, pairs)
     order = found.argsort(descending=True).tolist()
 
     def share(heads: list[int], shift: int = 0) -> float:
