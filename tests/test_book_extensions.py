@@ -227,8 +227,8 @@ def test_tags_fold_the_code_and_what_it_prints(cells):
         "Code 1 of “05 · Masks”",
         "Code 2 of “05 · Masks”",
         "Show Hide the output",
-        "Code: first, Second 3 of “05 · Masks”",
-        "Code: imports 4 of “05 · Masks”",
+        "Code of first , Second 4 lines",
+        "Code: imports 3 of “05 · Masks”",
     ]
     answer, figure = folds[0][1], folds[1][1]
     assert "forty-two" in answer.select_one("details .cell_output").get_text()

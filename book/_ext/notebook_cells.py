@@ -1,7 +1,8 @@
 """Sphinx extension: what a page makes of a notebook's cells.
 
 * `hide-input` and `hide-output` fold the code or what it prints, as every other fold of the book is folded. The code
-  that only asks a question or shows a solution is left out.
+  that only asks a question or shows a solution is left out. Code that only defines something is as wide as other code
+  and says what it defines; code of a drawing or of a result is one small word.
 * An aside is one fold: its summary shows the question and the answer, the first paragraph.
 * The code of a solution has the colors of all other code.
 * Nothing can be run in a page: where an exercise waits for an answer, a line says where it can be solved, and
@@ -10,7 +11,9 @@
 
 import re
 from collections import Counter
+from functools import lru_cache
 from html import escape, unescape
+from pathlib import Path
 
 from docutils import nodes
 from pygments import highlight
@@ -43,8 +46,10 @@ class FoldCells(SphinxPostTransform):
                 if which == "input" and which in mode and part.astext().startswith(ASKS):
                     cell.remove(part)
                 elif which and which in mode:
-                    words = _code(cell, codes) if which == "input" else _output(cell)
-                    opening = f'<details class="course-fold course-fold-{which}"><summary>{words}</summary>'
+                    defined = _defined(cell, self.env.srcdir) if which == "input" else ""
+                    words = defined or (_code(cell, codes) if which == "input" else _output(cell))
+                    kind = f"{which} course-fold-definition" if defined else which
+                    opening = f'<details class="course-fold course-fold-{kind}"><summary>{words}</summary>'
                     cell.replace(part, [_html(opening), part, _html("</details>")])
             if mode:
                 cell["hide_mode"] = None
@@ -77,16 +82,32 @@ def _output(cell: nodes.container) -> str:
     return f'<span class="course-closed">Show</span><span class="course-open">Hide</span> {what}'
 
 
+def _defined(cell: nodes.container, root: str) -> str:
+    """What a cell that only defines something is called: by its names, whose they are, and how long it is."""
+    code = cell[0].astext() if len(cell) == 1 else ""
+    names = [name for name in DEFINED.findall(code) if not name.startswith("_")]
+    if not names:
+        return ""
+    whose = "The library’s" if set(names) <= library_names(root) else "Code of"
+    written = ", ".join(f"<code>{name}</code>" for name in names)
+    return f'{whose} {written}<span class="course-lines">{len(code.splitlines())} lines</span>'
+
+
+@lru_cache(maxsize=1)
+def library_names(root: str) -> frozenset[str]:
+    """Every function and class that a module of the library defines at its top."""
+    modules = (Path(root) / "course_lib").rglob("*.py")
+    return frozenset(name for module in modules for name in DEFINED.findall(module.read_text(encoding="utf-8")))
+
+
 def _code(cell: nodes.container, codes: Counter) -> str:
-    """One word to see, as a page has thirty of them, or what is defined, where nothing stands below it; who hears it
-    hears which it is."""
+    """One word to see, as a page has thirty of them; who hears it hears which it is."""
     section = cell.parent
     while not isinstance(section, nodes.section):
         section = section.parent
     codes[title := section.next_node(nodes.title).astext()] += 1
     code = cell[0].astext() if len(cell) == 1 else ""
-    names = DEFINED.findall(code) or ["imports"] * code.startswith(("import ", "from "))
-    what = f": {', '.join(names)}" if names else ""
+    what = ": imports" if code.startswith(("import ", "from ")) else ""
     return f'Code{what}<span class="visually-hidden"> {codes[title]} of “{escape(title)}”</span>'
 
 
