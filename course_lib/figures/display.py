@@ -55,19 +55,24 @@ class Shown(Output):
     picture: str
     png: bytes
     numbers: str = ""
+    broad: str = ""  # the same drawing for where there is more room
 
     def __repr__(self) -> str:
         return f"Figure: {self.alt}" + (f"\n{self.numbers}" if self.numbers else "")
 
     def page(self) -> str:
-        return f'<figure hidden="hidden" class="course-figure">{css("figure")}{self.picture}</figure>'
+        drawings = self.picture
+        if self.broad:
+            drawings = f'<div class="course-narrow">{self.picture}</div><div class="course-broad">{self.broad}</div>'
+        return f'<figure hidden="hidden" class="course-figure">{css("figure")}{drawings}</figure>'
 
 
-def show(fig: Figure, *, alt: str, numbers: str = "") -> Shown:
+def show(fig: Figure, *, alt: str, numbers: str = "", broad: Figure | None = None) -> Shown:
     """Show a matplotlib figure as a picture that follows the page's theme; `alt` says it in words.
 
-    `numbers` are what it draws (`in_numbers` writes them), for the text form alone. Put the call on the last line of a
-    cell. ValueError when `alt` is empty or the picture weighs more than 290 KB.
+    `numbers` are what it draws (`in_numbers` writes them), for the text form alone. `broad` draws the same for places
+    at least 9.2 inches wide. Put the call on the last line of a cell. ValueError when `alt` is empty or the picture
+    weighs more than 290 KB.
 
     >>> from course_lib.figures import new_figure, show
     >>> fig, ax = new_figure(4, 3)
@@ -77,7 +82,9 @@ def show(fig: Figure, *, alt: str, numbers: str = "") -> Shown:
     """
     picture = figure_to_svg(fig, alt)
     advice = "Draw fewer points, or give the artist with many points rasterized=True."
-    return Shown(checked_alt(alt), check_size(picture, advice), figure_to_png(fig), numbers)
+    second = figure_to_svg(broad, alt) if broad else ""
+    check_size(picture + second, advice)
+    return Shown(checked_alt(alt), picture, figure_to_png(fig), numbers, second)
 
 
 @cache

@@ -13,7 +13,7 @@ from matplotlib.transforms import Affine2D
 from course_lib.figures.arrays import as_allowed, as_array, as_tokens
 from course_lib.figures.display import Shown, show
 from course_lib.figures.plots import in_numbers
-from course_lib.figures.style import INK, MASK, SEQUENTIAL, apply_style, ink_on, new_figure
+from course_lib.figures.style import BROAD, INK, MASK, SEQUENTIAL, apply_style, ink_on, new_figure
 
 TOKENS_MAX = 24  # positions that still get their token as a label
 ANNOTATED_MAX = 12  # keys that still get their number written into the cell
@@ -116,25 +116,30 @@ def heatmaps(
     n_queries, n_keys = values.shape[1:]
     label = _margin(queries)
     panel = n_keys * (CELL_NUMBER if annotate and n_keys <= ANNOTATED_MAX else CELL_MIN) + 0.2
+
+    def drawn(cols: int, room: float) -> Figure:
+        rows = -(-n_heads // cols)
+        cell = min(CELL, ((room - label) / cols - 0.2) / n_keys, 5.6 / n_queries)
+        height = rows * (n_queries * cell + 0.4) + _margin(queries if keys is None else keys)
+        fig, axes = new_figure(label + cols * (n_keys * cell + 0.2), height, rows, cols, squeeze=False)
+        for number, ax in enumerate(axes.flat):
+            if number >= n_heads:
+                ax.set_axis_off()
+                continue
+            heatmap(
+                values[number], queries, keys, title=titles[number], ax=ax, annotate=annotate,
+                mask=~hidden[number], vmin=vmin, vmax=vmax,
+            )  # fmt: skip
+            ax.label_outer()
+        return fig
+
     fitting = int((PHONE - label) // panel)
     if fitting < min(2, n_heads):
         fitting = max(1, int((PAGE - label) // panel))
-    rows = -(-n_heads // (cols or min(4, fitting)))
-    cols = cols or -(-n_heads // rows)
-    width = PHONE if label + cols * panel <= PHONE else PAGE
-    cell = min(CELL, ((width - label) / cols - 0.2) / n_keys, 5.6 / n_queries)
-    height = rows * (n_queries * cell + 0.4) + _margin(queries if keys is None else keys)
-    fig, axes = new_figure(label + cols * (n_keys * cell + 0.2), height, rows, cols, squeeze=False)
-    for number, ax in enumerate(axes.flat):
-        if number >= n_heads:
-            ax.set_axis_off()
-            continue
-        heatmap(
-            values[number], queries, keys, title=titles[number], ax=ax, annotate=annotate,
-            mask=~hidden[number], vmin=vmin, vmax=vmax,
-        )  # fmt: skip
-        ax.label_outer()
-    return fig if alt is None else show(fig, alt=alt)
+    broad = not cols and n_heads > fitting and n_heads <= min(4, (BROAD - label) // panel)
+    cols = cols or -(-n_heads // -(-n_heads // min(4, fitting)))
+    fig = drawn(cols, PHONE if label + cols * panel <= PHONE else PAGE)
+    return fig if alt is None else show(fig, alt=alt, broad=drawn(n_heads, BROAD) if broad else None)
 
 
 def _range(values, vmin: float | None = None, vmax: float | None = None) -> tuple[float, float]:

@@ -6,16 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 
 from course_lib.figures.display import Shown, show
-from course_lib.figures.style import INK, KEY, MASK, QUERY, VALUE, new_figure, text_width
+from course_lib.figures.style import BROAD, INK, KEY, MASK, QUERY, VALUE, new_figure, text_width
 from course_lib.figures.svg import checked_alt
 
 COLORS = {"query": QUERY, "key": KEY, "value": VALUE, "mask": MASK}
 WORDS = {"@": "times", "=": "equals", "+": "plus", "×": "times elementwise", "−": "minus"}
 
 PAGE = 5.35  # inches: on a phone of 390 pixels, text is then still 11 pixels high
+BETWEEN = 0.6  # inches from one row to the next beside it
 UNIT, LARGEST, SMALLEST = 0.24, 1.45, 0.2  # inches of one cell, of the largest side and the smallest
 COUNTED = 8  # so many rows and columns are drawn one by one
 BEHIND = 0.09  # inches from one box of a stack to the next
@@ -87,30 +89,39 @@ def shapes(*parts, alt: str | None = None) -> Shown:
     for row in rows:
         _check(row)
     alt = checked_alt("; ".join(map(_in_words, rows)) + "." if alt is None else alt)
+    narrow, broad = _drawing(rows, PAGE), _drawing(rows, BROAD)
+    lower = broad.get_figheight() < 0.75 * narrow.get_figheight()
+    return show(narrow, alt=alt, broad=broad if lower else None)
+
+
+def _drawing(rows: list[list], page: float) -> Figure:
+    """The figure for a page of so many inches."""
     sizes = [size for row in rows for part in row if isinstance(part, Box) for _, size in part.axes[-2:]]
     scales = [_Scale(sizes, zoom, between) for between in " \n" for zoom in ZOOMS]
     # The fewest lines; of several scales the largest, with numbers beside the names.
-    scale = min(scales, key=lambda scale: sum(len(_break(row, scale)) for row in rows))
-    broken = [line for row in rows for line in _break(row, scale)]
-    measured = [[_measure(part, scale) for part in line] for line in broken]
-    above = [max(size.above for size in line) for line in measured]
-    below = [max(size.below for size in line) for line in measured]
-    width = max(sum(size.width for size in line) for line in measured) + 0.1
-    height = sum(above) + sum(below) + GAP * (len(broken) - 1)
-    fig, ax = new_figure(width, height)
+    scale = min(scales, key=lambda scale: len(_lines(rows, scale, page)))
+    lines = _lines(rows, scale, page)
+    measured = [[[_measure(part, scale) for part in row] for row in line] for line in lines]
+    above = [max(size.above for row in line for size in row) for line in measured]
+    below = [max(size.below for row in line for size in row) for line in measured]
+    widths = [[sum(size.width for size in row) for row in line] for line in measured]
+    starts = [(0.0, line[0] + BETWEEN)[: len(line)] for line in widths]
+    height = sum(above) + sum(below) + GAP * (len(lines) - 1)
+    fig, ax = new_figure(max(sum(line) + BETWEEN * (len(line) - 1) for line in widths) + 0.1, height)
     fig.set_layout_engine("none")
     ax.set_position((0, 0, 1, 1))
     ax.set(xlim=(0, fig.get_figwidth()), ylim=(height, 0))  # inches, from the upper left corner
     ax.set_axis_off()
     top = 0
-    for line, sizes, up, down in zip(broken, measured, above, below, strict=True):
-        left = 0.05
-        for part, size in zip(line, sizes, strict=True):
-            draw = _draw_box if isinstance(part, Box) else _draw_sign
-            draw(ax, part, left, size.width, top + up, scale)
-            left += size.width
+    for line, line_sizes, begins, up, down in zip(lines, measured, starts, above, below, strict=True):
+        for row, row_sizes, start in zip(line, line_sizes, begins, strict=True):
+            left = 0.05 + start
+            for part, size in zip(row, row_sizes, strict=True):
+                draw = _draw_box if isinstance(part, Box) else _draw_sign
+                draw(ax, part, left, size.width, top + up, scale)
+                left += size.width
         top += up + down + GAP
-    return show(fig, alt=alt)
+    return fig
 
 
 class _Size(NamedTuple):
@@ -162,17 +173,31 @@ def _in_words(row: list) -> str:
     return " ".join(str(part) if isinstance(part, Box) else WORDS.get(part, f"becomes, by {part},") for part in row)
 
 
-def _break(row: list, scale: _Scale) -> list[list]:
-    """The row in as many lines as the page's width asks for, each further one begun by its sign."""
-    lines, wide = [[row[0]]], _measure(row[0], scale)[0]
-    for sign, right in zip(row[1::2], row[2::2], strict=True):
-        more = _measure(sign, scale)[0] + _measure(right, scale)[0]
-        if wide + more > PAGE:
-            lines.append([])
-            wide = 0.0
-        lines[-1] += [sign, right]
-        wide += more
+def _lines(rows: list[list], scale: _Scale, page: float) -> list[list[list]]:
+    """The lines of a page, each with its rows: one, or on a broad page two side by side where both have room."""
+    lines, left = [], 0.0  # inches
+    for piece in (piece for row in rows for piece in _break(row, scale, page)):
+        width = sum(_measure(part, scale).width for part in piece)
+        if page > PAGE and BETWEEN + width <= left:
+            lines[-1].append(piece)
+            left = 0.0
+        else:
+            lines.append([piece])
+            left = page - width
     return lines
+
+
+def _break(row: list, scale: _Scale, page: float) -> list[list]:
+    """The row in as many pieces as the page's width asks for, each further one begun by its sign."""
+    pieces, wide = [[row[0]]], _measure(row[0], scale).width
+    for sign, right in zip(row[1::2], row[2::2], strict=True):
+        more = _measure(sign, scale).width + _measure(right, scale).width
+        if wide + more > page:
+            pieces.append([])
+            wide = 0.0
+        pieces[-1] += [sign, right]
+        wide += more
+    return pieces
 
 
 def _label(axis: tuple[str, int], between: str = " ") -> str:

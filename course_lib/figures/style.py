@@ -36,6 +36,8 @@ FONTS = Path(__file__).parent / "fonts"
 KOREAN = "Course Hangul"
 FAMILIES = ["DejaVu Sans", KOREAN]
 
+BROAD = 9.15  # inches of a drawing for wide screens
+
 # Sizes in points; 12 points are 16 pixels, the text size of the page.
 STYLE = {
     **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
