@@ -10,6 +10,7 @@ import pytest
 from browser import launch
 from bs4 import BeautifulSoup
 from cells import from_text
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
@@ -18,6 +19,7 @@ from tools.environment import ROOT
 from tools.form import text_of
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
+page_acts = import_module("page_acts")
 page_captions = import_module("page_captions")
 
 CHAPTER = """%% markdown title
@@ -115,6 +117,23 @@ def test_a_prediction_is_one_card_from_its_question_to_what_was_seen(chapter):
     assert all(f"{name} shown" in words(card) for name in ("guess", "first", "second"))
     assert words(card).endswith("What you saw Two.")
     assert "After" not in words(card)
+
+
+@pytest.mark.parametrize(
+    ("text", "legend", "seen"),
+    [
+        ("How many of the 8 sentences are right after training?", "How many sentences are right?", ["text"]),
+        ("How many sentences are right?", "Of 8 sentences, how many are right after training?", ["legend"]),
+        ("How many sentences are right after 300 updates?", "How many of the sentences are right?", ["text"]),
+        ("How many are right of 300 sentences?", "How many sentences are right after all?", ["text", "legend"]),
+        ("What happens now?", "How many sentences are right?", ["text", "legend"]),
+    ],
+)  # fmt: skip
+def test_a_question_asked_twice_is_seen_once(text, legend, seen):
+    bold = nodes.strong("", "Predict, then run.")
+    parts = [nodes.paragraph("", "", bold, nodes.Text(" " + text)), nodes.raw("", f"<legend>{legend}</legend>")]
+    hidden = page_acts.asked_twice(parts)
+    assert seen == ["text"] * (text in parts[0].astext()) + ["legend"] * (not hidden)
 
 
 def test_outputs_of_one_prediction_say_which_they_are(chapter):

@@ -1,6 +1,7 @@
 """Sphinx extension: what a reader is asked to do stands in a card, and a mistake is marked as one.
 
 * A prediction: from `**Predict, then run.**` to the fold "What you saw", with the guess, the code, and what it prints.
+  Where the guess asks in nearly the same words, one of the two is seen: the longer.
 * A question: from `**In one sentence:**` to the fold "A model answer".
 * An exercise: from its heading to its solution; the heading's stars and minutes are set apart.
 * A pitfall: each section under "Pitfalls, measured".
@@ -11,6 +12,7 @@ The words stay as they are in the chapter; only what groups them is added, and t
 """
 
 import re
+from html import unescape
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -20,6 +22,8 @@ EXERCISE = "Exercise: "
 PITFALLS = "Pitfalls, measured"
 SOLUTION = "show_solution("
 ASKED = {"Predict, then run.": ("predict", "What you saw"), "In one sentence:": ("say", "A model answer")}
+LEGEND = re.compile(r"<legend[^>]*>(.*?)</legend>", re.DOTALL)
+SAME = 0.7  # of the words of the shorter question, and all its numbers; else each says something of its own
 EFFORT = re.compile(r" · ([★☆]+ · \d+ min)$")
 
 
@@ -40,6 +44,8 @@ class Acts(SphinxPostTransform):
             if section.children:
                 for card, parts in asked(section):
                     number_outputs(parts)
+                    if card == "predict" and asked_twice(parts):
+                        card += " course-asked"
                     wrap(section, card, parts[0], parts[-1])
                 title = section[0].astext()
                 if title.startswith(EXERCISE):
@@ -67,6 +73,29 @@ def asked(section: nodes.section) -> list[tuple[str, list[nodes.Node]]]:
             found.append((card, section[first : number + 1]))
             card = ""
     return found
+
+
+def asked_twice(parts: list[nodes.Node]) -> bool:
+    """Whether the text in front asks what the guess asks, in as many words or more. Where it has fewer, it goes."""
+    found = (LEGEND.search(raw.astext()) for part in parts for raw in part.findall(nodes.raw))
+    legend = next((unescape(re.sub("<[^>]+>", "", match[1])) for match in found if match), "")
+    bold, *question = parts[0].children
+    text = "".join(part.astext() for part in question)
+    shorter, longer = sorted((text, legend), key=len)
+    told = _telling(shorter)
+    missing = told - _telling(longer)
+    if not told or len(missing) > (1 - SAME) * len(told) or any(map(str.isdigit, missing)):
+        return False
+    if len(text) < len(legend):
+        parts[0].children = [bold]
+        return False
+    return True
+
+
+def _telling(text: str) -> set[str]:
+    """Its numbers and longer words, without their endings: short words tell no question from another."""
+    words = re.findall(r"\d+|[^\W\d_]{4,}", text.lower())
+    return {re.sub("(?:ing|ed|e?s|e)$", "", word) for word in words}
 
 
 def number_outputs(parts: list[nodes.Node]) -> None:
