@@ -16,6 +16,7 @@ TABLE = torch.arange(6).reshape(2, 3)
 NUMBERS, BOUND = torch.tensor([7, 2, 9, 4]), 5
 ENTROPY = -sum(p * math.log(p) for p in (1 / 8, 1 / 2, 1 / 8, 1 / 4))
 SHORT, LONG = 5, 50
+TURNS = math.log(2) / 2  # half of the words follow surely, and the others are one of two
 
 
 def _shape(*sizes: int) -> str:
