@@ -593,7 +593,7 @@ def test_long_values_are_cut():
     ("cause", "words"),
     [
         (lambda: torch.ones(2, 3) @ torch.ones(2, 3), "2x3 meets 2x3"),
-        (lambda: torch.ones(4, 2, 3) @ torch.ones(4, 2, 3), "Is a transpose missing?"),
+        (lambda: torch.ones(4, 2, 3) @ torch.ones(4, 2, 3), "Is a transpose missing, or"),
         (lambda: torch.ones(2) + torch.ones(3), "sizes 2 and 3 on axis 0"),
         (lambda: torch.ones(3).expand(2), "3 numbers cannot fill 2 places"),
         (lambda: torch.nn.Conv2d(1, 1, 3)(torch.ones(1, 2, 2)), "is the padding missing?"),

@@ -12,7 +12,8 @@ _EXPLANATIONS = {
         "A matrix product needs the left's last axis to equal the right's second-to-last; here {0} meets {1}."
     ),
     r"[Ee]xpected size for first two dimensions of batch2 tensor to be: (\[.+?\]) but got: (\[.+?\])": (
-        "A batched matrix product needs equal batches and inner axes; expected {0}, got {1}. Is a transpose missing?"
+        "A batched matrix product needs equal batches and inner axes; expected {0}, got {1}. Is a transpose missing, "
+        "or should the two factors change places?"
     ),
     r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)": (
         "The sizes {0} and {1} on axis {2} do not fit: they must be equal, or one of them 1. Print both shapes."
