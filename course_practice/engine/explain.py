@@ -85,7 +85,8 @@ _EXPLANATIONS = {
         "work on each of them, `.any()` and `.all()` make one of many."
     ),
     r"(too many|not enough) values to unpack \(expected (?:at least )?(\d+)": (
-        "{0} values for the {1} names on the left: print what stands on the right, or its shape."
+        "{0} values for the {1} names on the left: print what stands on the right, or its shape. (A tensor comes "
+        "apart along its first axis.)"
     ),
     (
         r"'float' object cannot be interpreted as an integer|by non-int of type 'float'"
