@@ -76,6 +76,17 @@ _EXPLANATIONS = {
     r"operand type.*NoneType|not NoneType|'NoneType'(?: object is not|.*has no len)|got \(.*\bNoneType\b.*\)": (
         "Something is None where a value was expected: an argument that may be left out, or a missing `return`?"
     ),
+    r"'(\w+)' object is not callable": (
+        "Something of type {0} is called like a function: has a variable taken a function's name, are there "
+        "parentheses too many, or is an operator such as `@` missing before them?"
+    ),
+    r"cannot assign '(torch\.\w+)' as parameter '(\w+)'": (
+        "`{1}` takes a parameter, and here comes a plain tensor, as `.T`, `.data`, or `.clone()` gives it: assign the "
+        "parameter itself."
+    ),
+    r"cannot assign '([\w.]+)' as parameter '(\w+)'": (
+        "`{1}` takes a parameter, and here comes something of type {0}: if that is a module, its parameter is `.{1}`."
+    ),
     r"object has no attribute '(\w+)'": (
         "There is no `{0}` on that object: a typing mistake, or another type than you think?"
     ),

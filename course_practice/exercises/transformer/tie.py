@@ -57,6 +57,11 @@ def _tied_and_changed(obj, given):
             "expected `model.output` to stay a layer that multiplies, got an Embedding, which looks up ids: share the "
             "weight, not the module"
         )
+    if any(isinstance(part, nn.Linear) for part in (model.src_embedding, model.tgt_embedding)):
+        raise TypeError(
+            "expected the embeddings to stay embeddings, which look up ids, got a Linear, which multiplies: share the "
+            "weight, not the module"
+        )
     src, tgt = torch.tensor([[1, 2, 0]]), torch.tensor([[0, 3]])
     found = []
     for load in (False, True):
