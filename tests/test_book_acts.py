@@ -199,8 +199,15 @@ def test_names_of_shapes_are_raised_in_their_caption():
     assert "x_i: the shape of xW<sup>Q</sup><sub>i</sub>." in html
 
 
+def test_a_caption_has_emphasis_symbols_and_code_and_breaks_no_number():
+    figure = heatmap([[1.0]], ["a"], alt="*flies* falls to 1e-15 for d_k = 4 and <tgt_len>.")
+    html = page_captions.captioned(figure.page(), "Figure 5.1", "One row")
+    told = '<em>flies</em> falls to <span class="course-tied">1e-15</span> for <i>d</i><sub>k</sub> = 4'
+    assert f"{told} and &lt;<code>tgt_len</code>&gt;." in html
+
+
 def test_the_caption_of_a_figure_changes_with_its_words(tmp_path):
-    figure = explore(dot, alt=lambda x: f"It is at {x}.", x=(1, 2, 3), default={"x": 2})
+    figure = explore(dot, alt=lambda x: f"x_i is at {x}.", x=(1, 2, 3), default={"x": 2})
     script = (ROOT / "book" / "_static" / "course.js").read_text(encoding="utf-8")
     html = page_captions.captioned(figure.page(), "Figure 5.1", "A dot")
     (tmp_path / "page.html").write_text(f"<!doctype html><script>{script}</script>{html}", encoding="utf-8")
@@ -208,7 +215,7 @@ def test_the_caption_of_a_figure_changes_with_its_words(tmp_path):
         page = browser.new_page()
         page.goto((tmp_path / "page.html").as_uri())
         caption = page.locator(".course-caption b + span")
-        assert caption.inner_text() == "It is at 2."
+        assert caption.inner_html() == "<i>x</i><sub>i</sub> is at 2."
         page.locator("input[type=range]").focus()
         page.keyboard.press("ArrowRight")
-        assert caption.inner_text() == "It is at 3."
+        assert caption.inner_html() == "<i>x</i><sub>i</sub> is at 3."

@@ -28,6 +28,7 @@ from course_lib.figures import (
 )
 from course_lib.figures.lines import _apart
 from course_lib.figures.plots import LINE, WIDTH
+from course_lib.figures.symbols import PLAIN, SYMBOL
 from tools.nbval_plugin import compared
 
 X = [0, 1, 2, 3]
@@ -305,11 +306,11 @@ def test_boxes_have_their_sizes_names_and_colors(figures):
     np.testing.assert_allclose(sizes / sizes[0, 0] * 2, [(2, 3), (4, 2), (4, 3)])
     assert [mpl_hex(patch.get_edgecolor()) for patch in ax.patches] == [QUERY.lower(), KEY.lower(), "#000000"]
     written = [text.get_text() for text in ax.texts]
-    assert written == (
-        ["Q", "d_k = 2", "q_len\n= 3", "@", "Kᵀ", "k_len = 4", "d_k\n= 2", "=", "scores", "k_len = 4", "q_len\n= 3"]
-    )
+    query = ["$Q$", "d_k = 2", "q_len", "= 3"]
+    key = ["Kᵀ", "k_len = 4", "d_k", "= 2"]
+    assert written == [*query, "@", *key, "=", "scores", "k_len = 4", "q_len", "= 3"]
     shapes(box("x", "n=5 d=2"))
-    assert figures[1].axes[0].texts[-1].get_text() == "n = 5"
+    assert figures[1].axes[0].texts[-1].get_text() == f"{SYMBOL}n{PLAIN} = 5"
 
 
 def test_texts_do_not_touch_and_stay_in_the_figure(figures):

@@ -81,6 +81,7 @@ GATES = {
     "drawings.controls": drawings.controls,
     "drawings.letters": drawings.letters,
     "drawings.one_color": drawings.one_color,
+    "drawings.fonts": drawings.fonts,
     "reproducible.fonts": reproducible.fonts,
     "reproducible.sizes": reproducible.sizes,
     "reproducible.clocks": reproducible.clocks,
@@ -338,6 +339,11 @@ BROKEN = {
             output(html=DRAWING.format(NAMED.format("#D55E00")) + DRAWING.format(NAMED.format("#0072B2"))),
             "'RoPE' is #d55e00 in 'pitfall-1', #0072b2 in 'pitfall-1': give it one color",
         ),
+    ],
+    "drawings.fonts": [
+        (output(html=DRAWING.format("<text font-family='Arial'>a</text>")), "'a' has a font of its own"),
+        (output(html=DRAWING.format("<text><tspan style='font: 9px Arial'>a</tspan></text>")), "'a' has a font of its"),
+        (output(html=DRAWING.format("<text font-size='16'>d_k = 4</text>")), "'d_k = 4' shows an underscore"),
     ],
     "outputs.figures_without_words": [
         (output(png="iVBORw0KGgo="), "cell 'pitfall-1': a picture without alternative text"),

@@ -12,6 +12,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from course_lib.figures.svg import EMPHASIS
+from course_lib.figures.symbols import NAME
+
 FIGURE = re.compile(r'<(?:figure|div)\b[^>]*\bclass="course-figure"')
 WORDS = re.compile(r'\baria-label="([^"]*)"')
 MOVES = re.compile(r'data-course="(?:explore|play)"')
@@ -20,6 +23,9 @@ SHOWN = " Shown: "  # in a figure with controls, what follows changes with them
 MADE = re.compile(r"(?:equals|becomes, by [^;]+,) ([^;]+) \(\d+(?: × \d+)*\)")  # the words of `shapes`
 WIDE = re.compile(r'<svg\b(?=[^>]* role="img")[^>]*? width="([\d.]+)"')  # how wide a drawing is where there is room
 SMALL = re.compile(r"([_^])([^\W_]+)")
+WITH_EMPHASIS = re.compile(r'(?<= data-caption=")[^"]*')  # the words with the *emphasis* that a label has not
+POWER = re.compile(r"\b\d+(?:\.\d+)?e-\d+\b")  # breaks at its hyphen
+FRAME = re.compile(r'(class="course-frame" data-text="([^"]*)")')
 
 
 class Captions(SphinxPostTransform):
@@ -47,13 +53,34 @@ def captioned(html: str, number: str, title: str) -> str:
     words, shown, _ = unescape(found[1]).partition(SHOWN) if found else ("", "", "")
     moves = " data-course-moves" if MOVES.search(html) and not shown else ""
     heard = ' aria-hidden="true"' if any(words in unescape(label) for label in WORDS.findall(html)) else ""
-    told = escape(words)
+    emphasis = WITH_EMPHASIS.search(html)
+    told = worded(unescape(emphasis[0]).partition(SHOWN)[0] if emphasis else words)
     if made := list(dict.fromkeys(MADE.findall(words))):
         names = SMALL.sub(small, escape(listed(made)))
         told, heard = f"{escape(title)}: the shape{'s' * (len(made) > 1)} of {names}.", ""
     text = f"<b>{number}</b> <span{heard}{moves}>{told}</span>"
     html = WIDE.sub(r'\g<0> style="--wide:\1px"', html)
+    if moves:
+        html = FRAME.sub(lambda frame: frame[1] + f' data-said="{escape(worded(unescape(frame[2])))}"', html)
     return f'<div class="course-captioned">{html}<p class="course-caption">{text}</p></div>'
+
+
+def worded(words: str) -> str:
+    """The words of a caption as HTML: emphasis, symbols with their index, names as code, numbers that do not break.
+
+    >>> worded("*flies* for d_k = 4 and tgt_len = 5")
+    '<em>flies</em> for <i>d</i><sub>k</sub> = 4 and <code>tgt_len</code> = 5'
+    >>> worded("down to 1e-15")
+    'down to <span class="course-tied">1e-15</span>'
+    """
+
+    def named(found: re.Match) -> str:
+        if found["code"]:
+            return f"<code>{found['code']}</code>"
+        return f"<i>{found['letter']}</i><sub>{found['index']}</sub>"
+
+    words = EMPHASIS.sub(r"<em>\1</em>", NAME.sub(named, escape(words)))
+    return POWER.sub(r'<span class="course-tied">\g<0></span>', words)
 
 
 def listed(names: list[str]) -> str:

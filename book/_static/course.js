@@ -159,10 +159,13 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const place of document.querySelectorAll("[data-course-missed]")) listMissed(place);
   for (const place of document.querySelectorAll("[data-course-progress]")) showProgress(place);
   if (/\/chapters\/\d\d_[^/]*$/.test(location.pathname)) keepProgress();
-  for (const place of document.querySelectorAll(".course-map")) showLinks(place);
   for (const caption of document.querySelectorAll("[data-course-moves]")) {
     const figure = caption.closest(".course-captioned");
-    const say = () => { caption.textContent = figure.querySelector(".course-frame:not([hidden])").dataset.text; };
+    const say = () => {
+      const { said, text } = figure.querySelector(".course-frame:not([hidden])").dataset;
+      if (said) caption.innerHTML = said;
+      else caption.textContent = text; // run anew
+    };
     figure.addEventListener("input", say);
     say(); // a browser may keep what was chosen on an earlier visit
   }
@@ -264,14 +267,6 @@ function unfold() {
   if (!fold) return;
   for (; fold; fold = fold.parentElement.closest("details:not([open])")) fold.open = true;
   named.scrollIntoView();
-}
-
-// Where the map is wider than the screen, it opens at the blocks that lead to a chapter.
-function showLinks(map) {
-  const left = map.getBoundingClientRect().left;
-  const boxes = [...map.querySelectorAll("a")].map((link) => link.getBoundingClientRect());
-  const middles = boxes.map((box) => (box.left + box.right) / 2 - left).sort((a, b) => a - b);
-  if (middles.length) map.scrollLeft = middles[middles.length >> 1] - map.clientWidth / 2;
 }
 
 // How far each chapter was read, kept by this browser and nobody else: the share of its sections that were seen.
@@ -411,7 +406,7 @@ function answerClicks(card) {
   card.querySelector("[data-check]").addEventListener("click", answer);
 }
 
-// A link to a term of the glossary says what it means where it stands: under the pointer, at the keyboard's focus, and
+// A link to a term of the glossary says what it means where it stands, and a block of the map what goes in and out: under the pointer, at the keyboard's focus, and
 // at the first touch; the second one follows it. Escape, or leaving it, takes the words away.
 function explainTerms(terms) {
   const box = Object.assign(document.createElement("div"), { id: "course-means", role: "tooltip", hidden: true });

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from course_lib.figures.arrays import as_allowed, as_array, as_tokens
 from course_lib.figures.display import Output, css, figure_to_png, script
 from course_lib.figures.style import FADED, INK, KEY, QUERY, new_figure, text_width
-from course_lib.figures.svg import check_size, checked_alt
+from course_lib.figures.svg import check_size, checked_alt, emphasized, plain
 
 ROW = 0.3  # inches from one token to the next
 ACROSS = 1.8  # inches that the lines have
@@ -29,7 +29,9 @@ class AttentionView(Output):
 
     def __repr__(self) -> str:
         n_layers, n_heads, q_len, k_len = self.weights.shape
-        return f"Attention view: {self.alt} Layers: {n_layers}, heads: {n_heads}, queries: {q_len}, keys: {k_len}."
+        return (
+            f"Attention view: {plain(self.alt)} Layers: {n_layers}, heads: {n_heads}, queries: {q_len}, keys: {k_len}."
+        )
 
     def page(self) -> str:
         """A table of the first head shown, which the script replaces by the picture to move in."""
@@ -45,8 +47,8 @@ class AttentionView(Output):
         # In an <svg>, because that is what the comparison of stored outputs leaves out: the last digit of a trained
         # model's weight differs from one processor to the next.
         return (
-            f'<div hidden="hidden" class="course-figure" role="group" aria-label="{escape(self.alt)}" '
-            'data-course="attention_view">'
+            f'<div hidden="hidden" class="course-figure" role="group" aria-label="{escape(plain(self.alt))}" '
+            f'data-course="attention_view"{emphasized(self.alt)}>'
             f"{css('figure', 'controls', 'attention_view')}"
             f'<svg hidden data-weights="{text}"></svg>'
             f"{_table(self)}</div>{script('attention_view')}"

@@ -5,6 +5,8 @@ from html import escape
 from itertools import groupby
 from xml.etree import ElementTree
 
+from course_lib.figures.symbols import spans
+
 Node = tuple[str, dict[str, str], str, list]  # name, attributes, text, children
 
 _DROPPED = {"metadata", "style", "title", "desc"}
@@ -146,6 +148,5 @@ def _share(nodes: list[Node]) -> list[Node]:
 def _write(node: Node) -> str:
     name, attributes, text, children = node
     opening = name + "".join(f' {key}="{escape(value)}"' for key, value in attributes.items())
-    # "#" and quotes too: no token may be taken for a reference
-    inner = escape(text, quote=False).replace("#", "&#35;").replace('"', "&quot;") + "".join(map(_write, children))
+    inner = spans(text) + "".join(map(_write, children))
     return f"<{opening}>{inner}</{name}>" if inner else f"<{opening}/>"

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from course_lib.figures.style import write_in_shipped_fonts
-from course_lib.figures.svg import check_size, checked_alt, figure_to_svg
+from course_lib.figures.svg import check_size, checked_alt, emphasized, figure_to_svg, plain
 
 # JupyterLab shows the first line of a folded output, whatever it is: a blank one gives neither the answer nor markup.
 BLANK = " \n"
@@ -58,13 +58,14 @@ class Shown(Output):
     broad: str = ""  # the same drawing for where there is more room
 
     def __repr__(self) -> str:
-        return f"Figure: {self.alt}" + (f"\n{self.numbers}" if self.numbers else "")
+        return f"Figure: {plain(self.alt)}" + (f"\n{self.numbers}" if self.numbers else "")
 
     def page(self) -> str:
         drawings = self.picture
         if self.broad:
             drawings = f'<div class="course-narrow">{self.picture}</div><div class="course-broad">{self.broad}</div>'
-        return f'<figure hidden="hidden" class="course-figure">{css("figure")}{drawings}</figure>'
+        words = emphasized(self.alt)
+        return f'<figure hidden="hidden" class="course-figure"{words}>{css("figure")}{drawings}</figure>'
 
 
 def show(fig: Figure, *, alt: str, numbers: str = "", broad: Figure | None = None) -> Shown:

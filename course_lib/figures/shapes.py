@@ -12,6 +12,7 @@ from matplotlib.patches import Polygon, Rectangle
 from course_lib.figures.display import Shown, show
 from course_lib.figures.style import BROAD, INK, KEY, MASK, QUERY, VALUE, new_figure, text_width
 from course_lib.figures.svg import checked_alt
+from course_lib.figures.symbols import PLAIN, SYMBOL
 
 COLORS = {"query": QUERY, "key": KEY, "value": VALUE, "mask": MASK}
 WORDS = {"@": "times", "=": "equals", "+": "plus", "×": "times elementwise", "−": "minus"}
@@ -202,6 +203,7 @@ def _break(row: list, scale: _Scale, page: float) -> list[list]:
 
 def _label(axis: tuple[str, int], between: str = " ") -> str:
     name, size = axis
+    name = f"{SYMBOL}{name}{PLAIN}" if len(name) == 1 else name
     return f"{name}{between}= {size}" if name else str(size)
 
 
@@ -268,9 +270,15 @@ def _draw_box(ax: Axes, part: Box, left: float, room: float, middle: float, scal
     for number, text in enumerate(reversed(_over(part))):
         weight = "bold" if text is part.name else "normal"
         above = top - BEHIND * behind - PAD - LINE * number
-        ax.text(center, above, text, ha="center", va="bottom", weight=weight, parse_math=text is part.name)
+        name = f"${text}$" if len(text) == 1 else text  # a matrix is a symbol
+        ax.text(center, above, name, ha="center", va="bottom", weight=weight, parse_math=text is part.name)
     under = _label(part.columns, scale.between)
     if _widest(under.split("\n")) > width:  # it would touch the rows' text
         bottom = max(bottom, middle + LINE)
-    ax.text(center, bottom + PAD, under, ha="center", va="top", linespacing=1.1, parse_math=False)
-    ax.text(x - PAD, middle, _beside(part), ha="right", va="center", linespacing=1.1, parse_math=False)
+    # Line by line: the page's own font is not as wide as the one that would place several.
+    for number, line in enumerate(under.split("\n")):
+        ax.text(center, bottom + PAD + LINE * number, line, ha="center", va="top", parse_math=False)
+    lines = _beside(part).split("\n")
+    for number, line in enumerate(lines):
+        place = middle + LINE * (number - (len(lines) - 1) / 2)
+        ax.text(x - PAD, place, line, ha="right", va="center", parse_math=False)

@@ -1,4 +1,5 @@
-"""What a drawing of a chapter shows: words for controls, letters that a phone shows large enough, one color a thing."""
+"""What a drawing of a chapter shows: words for controls, letters that a phone shows large enough, in the page's fonts,
+one color a thing."""
 
 import re
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from tools.gates.parsing import html, read
 
 PHONE, SMALLEST = 358, 10.5  # pixels: a drawing on a screen of 390, and its letters (11, less what a legend adds)
 COLORS = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#999999"}  # of course_lib.figures.style
+CODE = "Course Code, monospace"  # of course_lib.figures.symbols
 SYMBOL = re.compile(r"[a-z]|(?!d_)\w*_\w*")  # `n`, `n_layers`; d_model is a term
 
 
@@ -57,6 +59,26 @@ def one_color(path: Path) -> list[str]:
         for name, its in found.items()
         if len(its) > 1 and not re.fullmatch(r"[\d.,−]*", name)
     ]
+
+
+def fonts(path: Path) -> list[str]:
+    """A drawing is written in the page's fonts: its text's, and for names of code its code's."""
+    found = []
+    for cell, drawn in _html(path):
+        for text in drawn.select("svg text"):
+            code = text.select(f'[font-family="{CODE}"], .code')
+            written = text.get_text()
+            if any(part not in code for part in [text, *text.select("tspan")] if _font(part)):
+                found.append(f"{path.name}, cell {cell!r}: {written!r} has a font of its own: draw it by show")
+            for name in code:
+                written = written.replace(name.get_text(), "", 1)
+            if re.search(r"\w_\w", written) and "|" not in written:
+                found.append(f"{path.name}, cell {cell!r}: {written!r} shows an underscore: run the cell again")
+    return found
+
+
+def _font(part: Tag) -> bool:
+    return part.has_attr("font-family") or "font" in part.get("style", "")
 
 
 def _html(path: Path) -> Iterator[tuple[str, BeautifulSoup]]:
