@@ -15,7 +15,7 @@ READY := $(VENV)/.ready
 RUN   := PYTHONPATH= $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help book test quick lab live notebooks strict shake pitfalls sync lint format bench bundle pdf epub zip models weights colab address pins new-exercise new-chapter clean
+.PHONY: help book test quick lab live notebooks strict shake pitfalls sync lint format bench bundle pdf epub zip drawing models weights colab address pins new-exercise new-chapter clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -71,6 +71,9 @@ epub: $(READY)  ## the book for a reading device
 
 zip: $(READY)  ## the book's pages in one file, to read without a server or a network
 	@$(RUN) -m tools.editions zip
+
+drawing: $(READY)  ## make the pictures anew that are made of the drawing of the Transformer (needs a Chromium)
+	@$(RUN) -m tools.drawing
 
 models: $(READY)  ## train the stored models anew and compare what they reach
 	@$(RUN) -m tools.models

@@ -18,11 +18,13 @@ from browser import launch
 from bs4 import BeautifulSoup
 from cells import from_text
 from fontTools.ttLib import TTFont
+from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from course_lib.figures import heatmap
 from course_lib.figures.display import css
+from course_lib.figures.machine import drawing
 from course_practice import check
 from tools import formula_font
 from tools.environment import ROOT, chapters
@@ -31,13 +33,14 @@ from tools.form import text_of
 BOOK = ROOT / "book"
 sys.path.insert(0, str(BOOK / "_ext"))
 
-formulas, page_data, page_figure, page_map = map(import_module, ("formulas", "page_data", "page_figure", "page_map"))
+EXTENSIONS = ("formulas", "page_data", "page_description", "page_figure", "page_map")
+formulas, page_data, page_description, page_figure, page_map = map(import_module, EXTENSIONS)
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 LISTED = [entry["file"] for part in TOC["parts"] for entry in part["chapters"]]
 CHAPTERS = [Path(file).name for file in LISTED if file.startswith("chapters/")]
 PLANNED = [name for part in yaml.safe_load((BOOK / "chapters.yml").read_text("utf-8")) for name in part["chapters"]]
-SVG = (BOOK / "_static" / "transformer.svg").read_text(encoding="utf-8")
+SVG = drawing()
 
 
 class Environment(SimpleNamespace):
@@ -290,13 +293,13 @@ def test_korean_words_are_marked(cells):
 
 
 def test_the_map_shows_the_chapters_that_exist_as_ready():
-    ready = {chapter for classes, chapter, _ in page_map.BLOCK.findall(SVG) if "ready" in classes.split()}
+    ready = {chapter for classes, _, chapter, _ in page_map.BLOCK.findall(SVG) if "ready" in classes.split()}
     there = set(CHAPTERS) & set(page_map.required(Environment()))
-    assert ready == there, "give the blocks of book/_static/transformer.svg the class `ready` as in _toc.yml"
+    assert ready == there, "give the blocks of course_lib/figures/transformer.svg the class `ready` as in _toc.yml"
 
 
 def test_the_map_has_every_chapter_of_the_plan_that_is_not_optional():
-    assert {chapter for _, chapter, _ in page_map.BLOCK.findall(SVG)} == set(page_map.required(Environment()))
+    assert {chapter for _, _, chapter, _ in page_map.BLOCK.findall(SVG)} == set(page_map.required(Environment()))
     assert set(PLANNED) - set(page_map.required(Environment())) == {"00_prerequisites"}
     assert sorted(PLANNED) == PLANNED
     assert set(CHAPTERS) <= set(PLANNED)
@@ -304,13 +307,15 @@ def test_the_map_has_every_chapter_of_the_plan_that_is_not_optional():
 
 
 def test_blocks_link_to_the_chapters_that_have_an_address():
-    picture = page_map.linked(SVG, {"05_masks": "../chapters/05_masks.html"})
+    picture = page_map.linked(SVG, {"05_masks": ("../chapters/05_masks.html", "05 · Masks")})
     tree = ElementTree.fromstring(picture)
     space = {"s": "http://www.w3.org/2000/svg"}
     links = tree.findall(".//s:a", space)
     assert {link.get("href") for link in links} == {"../chapters/05_masks.html"}
     assert all(link.find("s:g", space).get("data-chapter") == "05_masks" for link in links)
     assert all(link.find(".//s:text", space) is not None for link in links)
+    assert links[0].get("data-means") == "05 · Masks: (batch, 1, 1, src_len), True = may attend"
+    assert links[0].find(".//s:title", space) is None, "a browser would say it a second time"
     ready = {g.get("data-chapter") for g in tree.findall(".//s:g", space) if "ready" in g.get("class", "").split()}
     assert ready == {"05_masks"}
     assert tree.get("role") == "group", "the links inside of an image could not be reached"
@@ -336,23 +341,61 @@ def test_an_unknown_chapter_is_refused():
         page_map.title_of(Environment(), "21_future")
 
 
-def test_the_map_in_one_column_has_every_block_in_its_place():
-    page = BeautifulSoup(page_map.tall(SVG, {"05_masks": "../chapters/05_masks.html"}), "html.parser")
-    columns = {part.get_text(): part.find_next("ol").get_text(" ", strip=True) for part in page("p")}
-    assert [*columns][:3] == ["Into numbers", "Encoder", "Decoder"]
-    assert "03 self-attention" in columns["Encoder"]
-    assert "05 masked self-attention" in columns["Decoder"]
-    assert columns["Into numbers"].count("07 embedding + position") == 1, "both sides have it"
-    assert len(page("li")) == len(page_map.BLOCK.findall(SVG)) - 1
-    assert {link["href"] for link in page("a")} == {"../chapters/05_masks.html"}
+def test_each_block_says_its_part():
+    parts = {}
+    for _, part, _, content in page_map.BLOCK.findall(SVG):
+        parts.setdefault(part, []).append(BeautifulSoup(content, "html.parser").find("text").get_text())
+    assert [*parts] == ["input", "encoder", "decoder", "output", "inside", "around"]
+    assert "03 self-attention" in parts["encoder"]
+    assert "05 causal, padding" in parts["decoder"]
+    assert parts["input"].count("07 embedding + position") == 2, "both sides have it"
+    assert SVG.count("data-chapter=") == sum(map(len, parts.values())), "a block without a part is no link"
+
+
+def test_what_has_a_shape_says_it():
+    told = {part for _, part, _, content in page_map.BLOCK.findall(SVG) if not page_map.SHAPES.search(content)}
+    assert told == {"around"}
+
+
+def test_a_narrow_place_shows_the_middle_of_the_picture():
+    left, _, width, height = map(float, page_map.CORE.search(SVG)[1].split())
+    assert 'viewBox="180 0 540' in page_map.framed(SVG)
+    assert f'viewBox="0 0 {width + 2 * left:g} {height:g}"' in SVG, "the middle stands in the middle"
+    smallest = 358 * 17 / width  # on a screen of 390 pixels
+    assert smallest >= 11
+    assert "font: 17px" in SVG
+    margin = SVG[SVG.index('<g class="margin">') : SVG.index('<g class="around">')]
+    assert "data-chapter" not in margin, "what is cut off leads nowhere"
 
 
 def test_the_small_map_marks_a_chapter_without_words():
     tree = ElementTree.fromstring(page_map.small(SVG, "08_layer_norm"))
     assert len([group for group in tree.iter("g") if group.get("class") == "here"]) == 5
     assert "".join(tree.itertext()) == ""
-    assert not [element for element in tree.iter() if element.get("id")]
+    assert not [element for element in tree.iter() if element.get("id") or element.get("data-part")]
+    assert not [element for element in tree.iter() if element.get("class") in {"margin", "paper"}]
     assert page_map.small(SVG, "21_future") == ""
+
+
+def test_the_picture_of_a_shared_link_is_named_where_the_course_has_an_address():
+    def tags(url):
+        app = SimpleNamespace(
+            srcdir=ROOT,
+            builder=SimpleNamespace(name="html"),
+            config=SimpleNamespace(html_title="The course", html_theme_options={"repository_url": url}),
+        )
+        context = {"title": "05 · Masks"}
+        page_description.describe(app, "chapters/05_masks", "", context, None)
+        head = BeautifulSoup(context["metatags"], "html.parser")
+        return {tag.get("property") or tag["name"]: tag["content"] for tag in head("meta")}
+
+    assert tags("https://github.com/You/fork")["og:image"] == "https://you.github.io/fork/_static/card.png"
+    assert tags("https://github.com/You/fork")["twitter:card"] == "summary_large_image"
+    assert "og:image" not in tags("")
+    assert tags("")["twitter:card"] == "summary"
+    card = Image.open(BOOK / "_static" / "card.png")
+    assert card.size == (1200, 630)
+    assert (BOOK / "_static" / "card.png").stat().st_size <= 120_000
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

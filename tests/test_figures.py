@@ -1,5 +1,6 @@
 """Figures as text: names, ids, sizes, determinism, and what is said about wrong input."""
 
+import io
 import os
 import re
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import warnings
 from html import unescape
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
@@ -16,6 +18,7 @@ from drawn import curve, everything
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from PIL import Image
 
 from course_lib.figures import (
     ACCENT,
@@ -29,11 +32,13 @@ from course_lib.figures import (
     heatmap,
     heatmaps,
     lines,
+    machine,
     new_figure,
     show,
 )
 from course_lib.figures.style import SEQUENTIAL, _luminance, ink_on
 from course_lib.figures.svg import figure_to_svg
+from course_lib.figures.symbols import ABOVE, BELOW, CODE, PLAIN, SYMBOL
 
 ODD_TOKENS = ["<pad>", "</s>", '"quote"', "고양이", "🙂", "a$b$c", "url(#a)", 'id="x"', "&amp;", "it's"]
 
@@ -183,6 +188,48 @@ def test_text_stays_text_and_formulas_become_outlines():
     assert "sqrt" not in html
     assert "√" not in words(html)
     assert re.search(r"<tspan [^>]*>1(</tspan><tspan [^>]*>)?0</tspan>", html), "powers of ten stay text"
+
+
+def test_symbols_have_an_index_and_names_are_code():
+    fig, ax = new_figure(4, 3)
+    ax.bar(["d_k = 4", "$w$", "<|im_end|>"], [1, 2, 3])
+    ax.set(xlabel="Kᵀ and 10⁻¹⁵", ylabel="tgt_len", title="$W^Q_i$")
+    html = show(fig, alt="Bars.")._repr_html_()
+    small = 'font-size=".75em"'
+    assert f'<tspan font-style="italic">d</tspan><tspan dy=".3em" font-style="italic" {small}>k</tspan>' in html
+    raised = f'<tspan dx="-.3em" dy="-.8em" font-style="italic" {small}>Q</tspan>'
+    assert f'W</tspan><tspan dy=".3em" font-style="italic" {small}>i</tspan>{raised}' in html
+    assert '<tspan font-family="Course Code, monospace" font-size=".875em">tgt_len</tspan>' in html
+    assert {"dk = 4", "WiQ", "KT and 10−15", "tgt_len", "&lt;|im_end|&gt;"} <= {
+        re.sub("<[^>]*>", "", text) for text in re.findall(r"<text.*?</text>", html)
+    }
+    assert "$w$" not in html, "a tick writes its text anew"
+    assert not set(html) & {PLAIN, SYMBOL, BELOW, ABOVE, CODE}, "what marks a run is not left in it"
+
+
+def test_a_formula_of_letters_is_drawn_the_same_a_second_time():
+    fig, ax = new_figure(4, 3)
+    label = ax.set_xlabel("$W^Q$")
+    first = show(fig, alt="Axes.")._repr_html_()
+    assert label.get_text() == "$W^Q$"
+    assert show(fig, alt="Axes.")._repr_html_() == first
+
+
+def test_emphasis_is_for_the_caption_alone():
+    figure = show(curve(), alt="*flies* is at *fruit*.")
+    assert repr(figure) == "Figure: flies is at fruit."
+    assert 'aria-label="flies is at fruit."' in figure.page()
+    assert ' data-caption="*flies* is at *fruit*."' in figure.page()
+    assert "data-caption" not in show(curve(), alt="3 * 4 and 5 * 6").page()
+
+
+def test_the_machine_is_drawn_as_narrow_as_a_phone():
+    figure = machine(alt="The *machine*.")
+    assert repr(figure) == "Figure: The machine."
+    assert 'viewBox="180 0 540 900" width="540" height="900" role="img" aria-label="The machine."' in figure.page()
+    assert "21_real_model" not in figure.page(), "that is no part of it"
+    ElementTree.fromstring(re.search("<svg.*</svg>", figure.page(), re.DOTALL)[0])
+    assert Image.open(io.BytesIO(figure.png)).size[0] == 540
 
 
 def test_long_exponents_stay_in_their_text():

@@ -285,7 +285,7 @@ def still_open(root: Path = ROOT) -> list[str]:
 NEXT = {
     "exercise": "Then: make notebooks NOTEBOOKS=chapters/{chapter}.ipynb, and .venv/bin/python -m pytest -n0 "
     'tests/test_exercise*.py -k "[{name}"',
-    "chapter": "Then: a block in the map (book/_static/transformer.svg), a place in the weeks of book/teach.md, "
+    "chapter": "Then: a block in the map (course_lib/figures/transformer.svg), a place in the weeks of book/teach.md, "
     "pitfalls in book/pitfalls/, make sync, make notebooks, and make test. CONTRIBUTING.md says more.",
 }
 

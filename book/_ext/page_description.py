@@ -9,13 +9,20 @@ from page_map import parts
 from page_search import places
 from sphinx.application import Sphinx
 
+from tools.address import pages
+
 TAGS = (
     '<meta name="description" content="{about}">',
     '<meta property="og:title" content="{title}">',
     '<meta property="og:description" content="{about}">',
     '<meta property="og:type" content="article">',
     '<meta property="og:site_name" content="{site}">',
-    '<meta name="twitter:card" content="summary">',
+    '<meta name="twitter:card" content="{card}">',
+)
+# Only an address of its own makes it a picture that others can load.
+PICTURE = (
+    '<meta property="og:image" content="{address}/_static/card.png">',
+    '<meta property="og:image:alt" content="The encoder and the decoder of the Transformer">',
 )
 
 
@@ -32,8 +39,11 @@ def about(app: Sphinx, page: str) -> str:
 def describe(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
     sentence = about(app, page)
     if app.builder.name == "html" and sentence:
+        url = app.config.html_theme_options.get("repository_url")
         words = {"about": escape(sentence), "title": escape(context["title"]), "site": escape(app.config.html_title)}
-        context["metatags"] = context.get("metatags", "") + "".join(tag.format(**words) for tag in TAGS)
+        words |= {"card": "summary_large_image", "address": pages(url)} if url else {"card": "summary"}
+        tags = TAGS + PICTURE if url else TAGS
+        context["metatags"] = context.get("metatags", "") + "".join(tag.format(**words) for tag in tags)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

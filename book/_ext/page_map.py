@@ -5,6 +5,7 @@ A chapter exists where _toc.yml lists it. Until then it is shown as planned and 
 
 import re
 from functools import lru_cache
+from html import escape
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,13 +17,17 @@ from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+from course_lib.figures.display import css
+from course_lib.figures.machine import CORE, DRAWING, drawing, framed
+
 BOOK = Path("book")
 PARTS = BOOK / "chapters.yml"
-WORDS = {"title", "desc", "style", "defs", "text"}  # what the small picture does without
+WORDS = {"title", "desc", "style", "defs", "text"}  # what the small picture does without, and beside these:
+MARGIN = {"paper", "margin"}
 # What `make notebooks` writes into a chapter's opening table.
 TAKES = re.compile(r"\| It takes you \| (\d+) minutes to read(?:, (\d+) for the asides)?, (\d+) to practice \|")
-LOWER = ("Inside every attention block", "Around it")
-BLOCK = re.compile(r'<g class="(block[^"]*)" data-chapter="(\w+)">(.*?)</g>', re.DOTALL)
+BLOCK = re.compile(r'<g class="(block[^"]*)" data-part="(\w+)" data-chapter="(\w+)">\n(.*?)</g>', re.DOTALL)
+SHAPES = re.compile(r" *<title>(.*?)</title>\n")
 
 
 def exists(env: BuildEnvironment, chapter: str) -> bool:
@@ -58,50 +63,48 @@ def title_of(env: BuildEnvironment, chapter: str) -> str:
     return f"{chapter[:2]} · {titles[chapter]}"
 
 
-def linked(svg: str, address: dict[str, str]) -> str:
-    """The picture with a link on every block whose chapter has an address, and the others marked as planned."""
+def linked(svg: str, links: dict[str, tuple[str, str]]) -> str:
+    """The picture with a link on every block whose chapter has an address and a title, and the others as planned.
+
+    A link says the title and what goes into the block and out, as a term says what it means.
+    """
 
     def block(found: re.Match) -> str:
-        classes, chapter, content = found.groups()
-        kept = [name for name in classes.split() if name != "ready"]
-        if chapter not in address:
-            return f'<g class="{" ".join(kept)}" data-chapter="{chapter}">{content}</g>'
-        group = f'<g class="{" ".join([*kept, "ready"])}" data-chapter="{chapter}">{content}</g>'
-        return f'<a href="{address[chapter]}">{group}</a>'
+        classes, part, chapter, content = found.groups()
+        look = " ".join([name for name in classes.split() if name != "ready"] + ["ready"] * (chapter in links))
+        shapes = SHAPES.search(content)
+        group = f'<g class="{look}" data-part="{part}" data-chapter="{chapter}">{SHAPES.sub("", content)}</g>'
+        if chapter not in links:
+            return group
+        address, title = links[chapter]
+        means = escape(title) + (f": {shapes[1]}" if shapes else "")
+        return f'<a href="{address}" class="course-term" data-hangul="" data-means="{means}">{group}</a>'
 
     return BLOCK.sub(block, svg).replace('role="img"', 'role="group"', 1)
 
 
 def small(svg: str, chapter: str) -> str:
-    """The picture without its words, with the blocks of one chapter marked; "" where it has none of them."""
+    """The middle of the picture without its words, with the blocks of one chapter marked; "" where it has none."""
+    view = CORE.search(svg)[1]
     tree = ElementTree.fromstring(re.sub(r' (?:xmlns|id|marker-end)="[^"]*"', "", svg))
     for parent in list(tree.iter()):
         for child in list(parent):
-            if child.tag in WORDS:
+            if child.tag in WORDS or child.get("class") in MARGIN:
                 parent.remove(child)
     marked = [group for group in tree.iter("g") if group.attrib.pop("data-chapter", None) == chapter]
     for element in tree.iter():
         element.tail = element.text = None
-        if element.tag == "g":
+        if element.attrib.pop("data-part", None):
             element.set("class", "here" if element in marked else "block")
-    tree.attrib = {"viewBox": tree.get("viewBox"), "aria-hidden": "true"}
+    tree.attrib = {"viewBox": view, "aria-hidden": "true"}
     return ElementTree.tostring(tree, encoding="unicode") if marked else ""
 
 
-def tall(svg: str, address: dict[str, str]) -> str:
-    """The picture as one column, for a screen that is too narrow for two: the same blocks, from top to bottom."""
-    columns: dict[str, list[str]] = dict.fromkeys(("Into numbers", "Encoder", "Decoder", "Out of numbers", *LOWER), ())
-    for _, chapter, content in BLOCK.findall(svg):
-        x, y = (float(re.search(rf' {axis}="([\d.]+)"', content)[1]) for axis in "xy")
-        name = next((name for name, end in zip(LOWER, (850, 1000), strict=True) if 690 < y < end), "Out of numbers")
-        name = "Into numbers" if y < 216 else name if y > 550 else "Encoder" if x < 400 else "Decoder"
-        number, words = re.search(r"<tspan[^>]*>(\d+)</tspan> *(.*?)</text>", content).groups()
-        block = f"<b>{number}</b> {words}"
-        block = f'<a href="{address[chapter]}">{block}</a>' if chapter in address else f"<span>{block}</span>"
-        if f"<li>{block}</li>" not in columns[name][-1:]:
-            columns[name] = [*columns[name], f"<li>{block}</li>"]
-    parts = (f"<p>{name}</p><ol>{''.join(blocks)}</ol>" for name, blocks in columns.items())
-    return f'<div class="course-map-tall">{"".join(parts)}</div>'
+def links(app: Sphinx, page: str) -> dict[str, tuple[str, str]]:
+    """The address of each chapter that exists, as this page writes it, and its title."""
+    names = {chapter for _, _, chapter, _ in BLOCK.findall(drawing()) if exists(app.env, chapter)}
+    address = app.builder.get_relative_uri
+    return {name: (address(page, f"chapters/{name}"), title_of(app.env, name)) for name in names}
 
 
 class Here(SphinxPostTransform):
@@ -112,8 +115,7 @@ class Here(SphinxPostTransform):
 
     def run(self, **kwargs: object) -> None:
         folder, _, chapter = self.env.docname.rpartition("/")
-        svg = (Path(self.env.srcdir) / BOOK / "_static" / "transformer.svg").read_text(encoding="utf-8")
-        picture = small(svg, chapter) if folder == "chapters" else ""
+        picture = small(drawing(), chapter) if folder == "chapters" else ""
         if picture:
             address = self.app.builder.get_relative_uri(self.env.docname, "book/index")
             link = f'<a class="course-here" href="{address}#the-map" title="The map of the course">'
@@ -126,14 +128,24 @@ class Map(SphinxDirective):
     """`{course-map}`: the picture of the Transformer, each block a link to its chapter."""
 
     def run(self) -> list[nodes.Node]:
-        path = Path(self.env.srcdir) / BOOK / "_static" / "transformer.svg"
-        self.env.note_dependency(str(path))
-        svg = path.read_text(encoding="utf-8")
-        names = {chapter for _, chapter, _ in BLOCK.findall(svg) if exists(self.env, chapter)}
-        builder = self.env.app.builder
-        address = {name: builder.get_relative_uri(self.env.docname, f"chapters/{name}") for name in names}
-        box = '<div class="course-map course-scroll" tabindex="0" role="region" aria-label="Map of the course">'
-        return [nodes.raw("", f"{box}{linked(svg, address)}</div>{tall(svg, address)}", format="html")]
+        self.env.note_dependency(str(DRAWING))
+        svg = linked(drawing(), links(self.env.app, self.env.docname))
+        box = (
+            f'<div class="course-map" role="region" aria-label="Map of the course">{css("machine")}{framed(svg)}</div>'
+        )
+        return [nodes.raw("", box, format="html")]
+
+
+class Machine(SphinxPostTransform):
+    """The same picture as the figure of a chapter has its links on the page, too."""
+
+    default_priority = 902  # it has its caption by then
+    formats = ("html",)
+
+    def run(self, **kwargs: object) -> None:
+        for raw in self.document.findall(nodes.raw):
+            if 'class="course-machine"' in (text := raw.astext()) and 'class="course-map"' not in text:
+                raw.children = [nodes.Text(linked(text, links(self.app, self.env.docname)))]
 
 
 def minutes(env: BuildEnvironment, chapter: str) -> tuple[int, int, int]:
@@ -213,5 +225,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("course-chapters", Chapters)
     app.add_directive("course-hours", Hours)
     app.add_post_transform(Here)
+    app.add_post_transform(Machine)
     app.add_role("chapter", ChapterRole())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

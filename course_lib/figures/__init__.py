@@ -7,6 +7,7 @@ from course_lib.figures.display import show
 from course_lib.figures.explore import explore
 from course_lib.figures.heatmap import heatmap, heatmaps
 from course_lib.figures.lines import lines
+from course_lib.figures.machine import machine
 from course_lib.figures.play import play
 from course_lib.figures.plots import in_numbers
 from course_lib.figures.shapes import box, shapes
