@@ -17,7 +17,6 @@ from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from course_lib.figures.display import css
 from course_lib.figures.machine import CORE, DRAWING, drawing, framed
 
 BOOK = Path("book")
@@ -130,9 +129,7 @@ class Map(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         self.env.note_dependency(str(DRAWING))
         svg = linked(drawing(), links(self.env.app, self.env.docname))
-        box = (
-            f'<div class="course-map" role="region" aria-label="Map of the course">{css("machine")}{framed(svg)}</div>'
-        )
+        box = f'<div class="course-map" role="region" aria-label="Map of the course">{framed(svg)}</div>'
         return [nodes.raw("", box, format="html")]
 
 

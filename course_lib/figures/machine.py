@@ -5,7 +5,7 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
-from course_lib.figures.display import Shown, css
+from course_lib.figures.display import Shown
 from course_lib.figures.svg import checked_alt, plain
 
 CORE = re.compile(r'viewBox="[^"]*" data-core="([^"]*)" data-machine="([^"]*)"')
@@ -43,4 +43,4 @@ def picture(alt: str) -> str:
     svg = re.sub(r"  <(title|desc) id=.*?</\1>\n", "", svg)
     named = f'width="{width}" height="{height}" role="img" aria-label="{escape(plain(alt))}"'
     svg = CORE.sub(r'viewBox="\2"', svg, count=1).replace('role="img" aria-labelledby="map-title map-desc"', named)
-    return css("machine") + framed(svg)
+    return framed(svg)
