@@ -22,6 +22,8 @@ from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
+from course_lib.corpus.dictionary import NOUN
+from course_lib.corpus.typed import page_test
 from course_lib.figures import heatmap
 from course_lib.figures.display import css
 from course_lib.figures.machine import drawing
@@ -33,8 +35,8 @@ from tools.form import text_of
 BOOK = ROOT / "book"
 sys.path.insert(0, str(BOOK / "_ext"))
 
-EXTENSIONS = ("formulas", "page_data", "page_description", "page_figure", "page_map")
-formulas, page_data, page_description, page_figure, page_map = map(import_module, EXTENSIONS)
+EXTENSIONS = ("formulas", "page_data", "page_description", "page_glosses", "page_map")
+formulas, page_data, page_description, page_glosses, page_map = map(import_module, EXTENSIONS)
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 LISTED = [entry["file"] for part in TOC["parts"] for entry in part["chapters"]]
@@ -440,7 +442,8 @@ def test_results_show_what_chapters_cost(tmp_path):
 def test_results_show_tables_and_leave_other_files(tmp_path):
     table = {"title": "Speed", "about": "Ratios.", "columns": ["what", "ratio"], "rows": [["a|b", 1.5]]}
     text = results(tmp_path, speed=table, raw={"numbers": [1]}, list=[1])
-    assert text == "## Speed\n\nRatios.\n\n| what | ratio |\n| --- | --- |\n| a\\|b | 1.5 |"
+    ratio = page_data.bar(1.5)
+    assert text == f"## Speed\n\nRatios.\n\n| what | ratio |\n| --- | --- |\n| a\\|b | {ratio} |"
 
 
 def test_a_range_is_not_broken_across_lines():
@@ -454,19 +457,16 @@ def test_a_long_name_breaks_between_its_words():
     assert page_data.cell("PyTorch") == "PyTorch"
 
 
-# The first figure
+# The glosses of the first page
 
 
-def test_the_first_figure_says_what_was_measured():
-    stored = json.loads((ROOT / page_figure.FILE).read_text(encoding="utf-8"))
-    assert f"{stored['training_seconds']} seconds" in page_figure.caption(stored)
-    assert "%" not in page_figure.caption(stored), "one share of right sentences on the page: chapter 17's translator's"
-    assert stored["translation"] == " ".join(stored["queries"]), "the sentence shown is translated without a mistake"
-    html = page_figure.figure(stored)
-    assert all(word in html for word in stored["queries"])
-    weights = torch.tensor(stored["thousandths"])
-    assert weights.shape[-2:] == (len(stored["queries"]), len(stored["keys"]))
-    assert ((weights.sum(-1) - 1000).abs() <= len(stored["keys"])).all(), "rows are shares of 1"
+def test_words_of_the_first_page_are_glossed_by_their_reference():
+    """All but counters, as in 책 세 권, and no gloss is more than the reference says."""
+    pairs = [(pair, page_glosses.glosses(pair)) for pair in page_test()]
+    counters = {noun.counter for noun in NOUN.values()} | {"명", "마리", "개"}
+    for pair, found in pairs:
+        for word, gloss in zip(pair.src_text.split(" "), found, strict=True):
+            assert f" {gloss} " in f" {pair.tgt_text} " if gloss else any(map(word.startswith, counters)), word
 
 
 # Formulas
@@ -691,11 +691,15 @@ def test_pages_carry_figures_without_their_static_pictures(tmp_path):
 # What a page leaves out, keeps in one line, and says of terms
 
 
-@pytest.mark.parametrize("name", ["page_captions", "page_search", "page_terms", "page_weight"])
+@pytest.mark.parametrize(
+    "name", ["page_captions", "page_data", "page_glosses", "page_search", "page_terms", "page_weight"]
+)
 def test_worked_examples_of_extensions_run(name):
     assert doctest.testmod(import_module(name)) == (
         0,
-        {"page_captions": 3, "page_search": 3, "page_terms": 1, "page_weight": 16}[name],
+        {"page_captions": 3, "page_data": 1, "page_glosses": 1, "page_search": 3, "page_terms": 1, "page_weight": 16}[
+            name
+        ],
     )
 
 

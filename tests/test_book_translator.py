@@ -90,8 +90,11 @@ def visits(browser, folder):
     """Opens the card of a page; nothing may go wrong there, and nothing be asked of another host."""
     trouble, contexts = [], []
 
-    def new(name: str = "index", **settings):
+    def new(name: str = "index", save_data: bool = False, **settings):
         contexts.append(browser.new_context(**settings))
+        if save_data:
+            saving = "Object.defineProperty(navigator, 'connection', { value: { saveData: true } })"
+            contexts[-1].add_init_script(saving)
         page = contexts[-1].new_page()
         page.on("console", lambda message: trouble.append(message.text))
         page.on("pageerror", lambda error: trouble.append(str(error)))
@@ -125,11 +128,18 @@ def front(browser, folder):
         yield opened(new("index", reduced_motion="reduce"))
 
 
+WRITTEN = "document.querySelector('.course-translator-said').ariaBusy === 'false'"
+
+
 def opened(page):
-    page.get_by_role("button", name=re.compile("Open the translator")).click()
+    if page.locator("[data-another]").count():
+        page.wait_for_function(WRITTEN)  # the first sentence, by itself
+        page.get_by_text("Write your own sentence").click()
+    else:
+        page.get_by_role("button", name=re.compile("Open the translator")).click()
     page.get_by_label("A Korean sentence").wait_for()
-    assert page.evaluate("document.activeElement.id") == "course-translator-sentence"
-    page.evaluate("() => { globalThis.tried = new CourseTranslator(courseTranslatorWeights); }")
+    page.wait_for_function("document.activeElement.id === 'course-translator-sentence'")
+    page.evaluate("async () => { globalThis.tried = await CourseTranslator.open(courseTranslatorWeights); }")
     return page
 
 
@@ -187,7 +197,7 @@ def translate(page, text: str) -> str:
     """Type a sentence, press Enter; what is said then."""
     page.get_by_label("A Korean sentence").fill(text)
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('.course-translator-said').ariaBusy !== 'true'")
+    page.wait_for_function(WRITTEN)
     return page.get_by_role("status").inner_text()
 
 
@@ -229,7 +239,7 @@ def test_what_it_cannot_read_is_refused_in_a_sentence(text, words, page):
     translate(page, "재윤은 잤다")
     assert translate(page, text) == words
     assert page.get_by_label("A Korean sentence").get_attribute("aria-invalid") == "true"
-    assert not page.locator("table").is_visible()
+    assert not page.locator(".course-translator-map").is_visible()
     assert translate(page, "재윤은 잤다.").startswith("Jaeyun slept")
 
 
@@ -271,7 +281,7 @@ def test_page_and_library_give_the_same_answer_or_name_the_same_letter(text, pag
         assert found[0].tokens == []
     else:
         assert said.startswith(f"{translator.vocabulary.decode(found[0].tokens)} {len(found[0].tokens) + 1} tokens in ")
-        guess = f"It has never met “{'”, “'.join(letters)}” in this place of a word: the translation is a guess."
+        guess = f"No word of its training has “{'”, “'.join(letters)}” in that place: the translation is a guess."
         assert (guess in said) == bool(letters)
         note = f"Left out: {', '.join(marks)}, never seen in training."
         assert (note in said) == bool(marks)
@@ -329,7 +339,7 @@ def test_the_front_page_says_which_words_it_does_not_know(text, note, front):
     said = translate(front, text)
     assert said.endswith(note or "seconds on this machine.")
     new = [word for word in text.split(" ") if note and word.startswith(re.search("“(.+)”", note)[1])]
-    assert front.locator("th.course-new").all_inner_texts() == new
+    assert front.locator(".course-translator-board li.course-new").all_inner_texts() == new
 
 
 @pytest.mark.parametrize(
@@ -351,25 +361,61 @@ def test_what_people_begin_with_is_flagged_though_the_letters_are_known(text, no
     said = translate(front, text)
     assert said.endswith(note or "seconds on this machine.")
     assert said.count("It has never met") == bool(note)
-    assert front.locator("th.course-new").all_inner_texts() == text.split(" ")[: bool(note)]
+    assert front.locator(".course-translator-board li.course-new").all_inner_texts() == text.split(" ")[: bool(note)]
 
 
-def test_the_front_page_opens_with_a_translation_right_under_the_examples(visit):
+def test_the_front_page_writes_a_sentence_by_itself_in_the_place_of_its_still(visit, front_translator):
+    """The still, drawn in Python, and what is written in the browser, are the same; a first button asks for another."""
+    still = visit(java_script_enabled=False, viewport={"width": 390, "height": 844})
+    parts = ".course-translator-board :is(li, path)"
+    drawn = still.locator(parts).evaluate_all("all => all.map(part => part.getAttribute('d') ?? part.textContent)")
+    page = visit(reduced_motion="reduce", viewport={"width": 390, "height": 844})
+    page.wait_for_function(WRITTEN)
+    assert (
+        page.locator(parts).evaluate_all("all => all.map(part => part.getAttribute('d') ?? part.textContent)") == drawn
+    )
+    assert page.locator(".course-translator-board").bounding_box() == (
+        still.locator(".course-translator-board").bounding_box()
+    )
+    pair = page_test()[page_translator.FIRST]
+    expected = f"Expected: {pair.tgt_text} {pair.tgt_text} ✓ as expected. 12 tokens in "
+    assert page.get_by_role("status").inner_text().replace("\n", " ").startswith(expected)
+    page.get_by_role("button", name="Another of the 1,000 test sentences").click()
+    page.wait_for_function(
+        "start => !document.querySelector('.course-translator-said').innerText.startsWith(start)", arg=expected[:30]
+    )
+
+
+def test_words_come_one_by_one_with_their_lines(visit):
+    page = visit()
+    page.wait_for_function("document.querySelector('.course-translator-board g.course-now')")
+    counts = "[...document.querySelectorAll('.course-translator-board [data-unwritten]')].length"
+    left = page.evaluate(counts)
+    page.wait_for_function(WRITTEN)
+    assert left > page.evaluate(counts) == 0
+    page.locator(".course-translator-board li", has_text="hid").last.hover()
+    assert page.locator("g.course-now").count() == 1
+
+
+def test_a_reader_who_saves_data_is_asked_first(visit):
+    page = visit(reduced_motion="reduce", save_data=True)
+    page.wait_for_timeout(500)
+    assert page.evaluate("typeof courseTranslatorWeights") == "undefined"
+    page.get_by_role("button", name="Another of the 1,000 test sentences").click()
+    page.wait_for_function(WRITTEN)
+
+
+def test_what_is_asked_on_the_front_page_is_answered_within_the_screen(visit):
     page = opened(visit(reduced_motion="reduce", viewport={"width": 390, "height": 844}))
-    assert page.get_by_label("A Korean sentence").input_value() == "소녀가 책을 읽었다"
     said = page.get_by_role("status")
-    assert said.inner_text().startswith("a girl read a book")
-    expect(said).to_be_in_viewport(ratio=1)
-    order = [page.get_by_role("group", name="Examples"), said, page.get_by_role("region", name="Attention")]
-    order += [
-        page.get_by_role("group", name="A sentence by parts"),
-        page.get_by_text("How it chooses, and where it looks"),
-    ]
+    assert not page.get_by_label("Search").is_visible()
+    page.get_by_role("group", name="Examples").get_by_role("button").first.click()
+    page.get_by_text("a girl read a book", exact=True).wait_for()
+    expect(page.locator(".course-translator-board")).to_be_in_viewport(ratio=0.99)
+    order = [said, page.get_by_role("group", name="Examples"), page.get_by_role("group", name="A sentence by parts")]
+    order += [page.get_by_text("How it chooses, and where it looks")]
     tops = [part.bounding_box()["y"] for part in order]
     assert tops == sorted(tops)
-    assert not page.get_by_label("Search").is_visible()
-    order[0].get_by_role("button").first.click()
-    expect(said).to_be_in_viewport(ratio=1)
 
 
 def test_the_page_spells_names_as_the_library_does(front):
@@ -385,10 +431,12 @@ def test_a_sentence_of_the_test_is_judged(front, front_translator, unchecked):
     assert sum(right) / len(right) == pytest.approx(results("page_translator")["exact_match"]["test"], abs=0.01)
     assert "✓ as expected." in translate(front, sources[right.index(True)])
     wrong = pairs[right.index(False)]
-    assert f"✗ This is wrong. Expected: {wrong.tgt_text}." in translate(front, wrong.src_text)
+    said = translate(front, wrong.src_text)
+    assert said.startswith(f"Expected: {wrong.tgt_text}")
+    assert "✗ This is wrong." in said
     assert "✓" not in translate(front, "소녀가 책을 읽었다")
-    front.get_by_role("button", name="Another of its 1,000 test sentences").click()
-    front.wait_for_function("document.querySelector('.course-translator-said').ariaBusy !== 'true'")
+    front.get_by_role("button", name="Another of the 1,000 test sentences").click()
+    front.wait_for_function(WRITTEN)
     assert front.get_by_label("A Korean sentence").input_value() in sources
     assert re.search("✓ as expected|✗ This is wrong", front.get_by_role("status").inner_text())
 
@@ -396,7 +444,7 @@ def test_a_sentence_of_the_test_is_judged(front, front_translator, unchecked):
 def test_a_sentence_is_put_together_by_its_parts(front):
     for part, word in {"Who": "의사가", "When": "어제", "Where": "공원에서", "What": "배를", "Did": "먹었다"}.items():
         front.get_by_label(part).select_option(word)
-        front.wait_for_function("document.querySelector('.course-translator-said').ariaBusy !== 'true'")
+        front.wait_for_function(WRITTEN)
     assert front.get_by_label("A Korean sentence").input_value() == "의사가 어제 공원에서 배를 먹었다"
     assert front.get_by_role("status").inner_text().startswith("a doctor ate a pear in the park yesterday")
 
@@ -405,12 +453,10 @@ def test_the_front_page_is_without_barrier_on_a_phone(visit):
     page = opened(visit(reduced_motion="reduce", viewport={"width": 390, "height": 844}))
     translate(page, "소녀가 햄버거를 먹었다")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.get_by_role("region", name="Attention").press("Tab")
-    assert page.evaluate("document.activeElement.closest('label').innerText").startswith("Who")
     page.get_by_label("Did").press("Tab")
     page.keyboard.press("Enter")
     page.get_by_label("Search").select_option("beam of 4")
-    page.locator("li").nth(3).wait_for()
+    page.locator(".course-translator-beams tbody tr").nth(3).wait_for()
     for theme in ("light", "dark"):
         page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
         assert Axe().run(page, options={"preload": False}).response["violations"] == []
@@ -422,8 +468,14 @@ def test_examples_and_the_beam_work_by_keyboard_and_without_barrier(visit):
     page.keyboard.press("Enter")
     page.get_by_text("Seohyeon sold tea").wait_for()
     page.get_by_label("Search").select_option("beam of 4")
-    page.locator("li").first.get_by_text("Seohyeon sold a car").wait_for()
-    assert page.locator("li").count() == 4
+    rows = page.locator(".course-translator-beams tbody tr")
+    rows.first.get_by_text("Seohyeon sold a car").wait_for()
+    assert rows.count() == 4
+    assert rows.locator("th").nth(1).inner_text() == "Seohyeon sold tea"
+    assert rows.locator("mark").first.inner_text() == "tea", "what the best one has not"
+    assert rows.first.locator("mark").count() == 0
+    numbers = [float(cell.replace("−", "-")) for cell in rows.first.locator("td").all_inner_texts()]
+    assert numbers[1] / numbers[0] == pytest.approx(numbers[2], abs=0.01)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     for theme in ("light", "dark"):
         page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
@@ -431,16 +483,24 @@ def test_examples_and_the_beam_work_by_keyboard_and_without_barrier(visit):
 
 
 def test_without_javascript_or_its_files_a_sentence_says_so(visit, folder, browser, tmp_path):
-    page = visit(java_script_enabled=False)
+    page = visit("15_beam_search", java_script_enabled=False)
     assert page.get_by_text("With JavaScript, you could type a Korean sentence here").is_visible()
     assert page.get_by_role("button").count() == 0
+    front = visit(java_script_enabled=False)
+    assert front.get_by_text("chosen when this page was built").is_visible()
+    assert front.get_by_role("button").count() == 0
+    assert not front.get_by_text("Write your own sentence").is_visible()
     shutil.copytree(folder, tmp_path / "torn")
-    (tmp_path / "torn" / "_static" / "translator" / "front.js").unlink()
+    for name in ("front.js", "weights.js"):
+        (tmp_path / "torn" / "_static" / "translator" / name).unlink()
     page = browser.new_page()
     page.goto((tmp_path / "torn" / "book" / "index.html").as_uri())
+    page.get_by_role("alert").wait_for()
+    assert page.get_by_role("alert").inner_text().endswith("got no front.js: build the book anew.")
+    page.goto((tmp_path / "torn" / "book" / "15_beam_search.html").as_uri())
     button = page.get_by_role("button", name=re.compile("Open the translator"))
     button.click()
     page.get_by_role("alert").wait_for()
-    assert page.get_by_role("alert").inner_text().endswith("got no front.js: build the book anew.")
+    assert page.get_by_role("alert").inner_text().endswith("got no weights.js: build the book anew.")
     assert button.is_enabled()
     page.close()

@@ -54,10 +54,22 @@ def cell(value: object) -> str:
     return re.sub(r"(?<=\d) (?=[A-Za-z]+$)", "\u00a0", together)
 
 
+def bar(value: str) -> str:
+    """A cell that begins with a ratio, with a bar as long as it; the mark on it stands at 1.
+
+    >>> bar("1.75 (1.46–2.49)")
+    '<span class="course-ratio" style="--ratio: 1.75"></span>1.75 (1.46\u2060–\u20602.49)'
+    """
+    found = re.match(r"\d+(\.\d+)?", str(value))
+    return (f'<span class="course-ratio" style="--ratio: {found[0]}"></span>' if found else "") + cell(value)
+
+
 def table(stored: dict) -> str:
-    """The Markdown of one table."""
-    rows = [stored["columns"], ["---"] * len(stored["columns"]), *stored["rows"]]
-    body = "\n".join("| " + " | ".join(map(cell, row)) + " |" for row in rows)
+    """The Markdown of one table; ratios have bars."""
+    columns = stored["columns"]
+    kinds = [bar if column.startswith("ratio") else cell for column in columns]
+    rows = [columns, ["---"] * len(columns), *stored["rows"]]
+    body = "\n".join("| " + " | ".join(kind(one) for kind, one in zip(kinds, row, strict=True)) + " |" for row in rows)
     return f"## {stored['title']}\n\n{stored.get('about', '')}\n\n{body}"
 
 

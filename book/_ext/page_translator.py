@@ -3,7 +3,8 @@
 `{course-translator}` stands for it in a page of the book; chapters get it at the end of a section, which CARDS names.
 The weights are written beside the card's scripts, as `python -m course_lib export` writes them; a page loads them when
 its reader asks for the translator. The front page has a translator of its own, for what people type
-(`experiments/page_translator.py`), and with it the words of its training and the sentences of its test.
+(`experiments/page_translator.py`), and with it the words of its training and the sentences of its test. It writes one
+of them by itself when the page has time; until then, and without JavaScript, a still shows what it writes.
 """
 
 import json
@@ -12,6 +13,7 @@ from html import escape
 from pathlib import Path
 
 from docutils import nodes
+from page_glosses import glosses
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
@@ -19,19 +21,22 @@ from sphinx.util.docutils import SphinxDirective
 
 from course_lib.corpus.typed import from_front_coded, page_test
 from course_lib.files import for_pages
+from course_lib.stored import model
 
 STORED = Path(__file__).parents[2] / "course_lib" / "stored"
 FRONT = "book/index"
+FIRST = 603  # which of its test's sentences the front page begins with
+FAINT = 0.05  # less weight than this is not drawn
 SCRIPTS = "_static/translator"  # below the root of the pages: model.js, card.js, and the weights
 
 # Where a card stands: the page, the section whose end it is put to, and what it says and offers there.
 CARDS = {
     FRONT: (
         "",
-        "Type a Korean sentence, or choose its parts if you do not write Korean. A Transformer translates it in this "
-        "page, and what you type stays on your machine. It is the model of {chapter}, trained longer and on more kinds "
-        "of sentences. Of 1,000 other sentences from where its training came from, it translates {test} exactly. It "
-        "knows {words:,} forms of Korean words, and names any other that you type. It was trained on short statements "
+        "Type a Korean sentence, or choose its parts if you do not write Korean. What you type stays on your machine. "
+        "The model is that of {chapter}, trained longer and on more kinds of sentences. It translates {test} of the "
+        "1,000 test sentences exactly, none of which its training had. It knows "
+        "{words:,} forms of Korean words, and names any other that you type. It was trained on short statements "
         "about people, animals, and things: it has no <em>I</em> or <em>you</em>, and it often gets longer sentences "
         "of other kinds wrong.",
         (
@@ -105,7 +110,8 @@ def script_of(docname: str) -> bytes:
     file, _ = weights_of(docname)
     script = for_pages(file.read_bytes())
     if docname == FRONT:
-        known = {"words": about(docname)["words"], "test": [(pair.src_text, pair.tgt_text) for pair in page_test()]}
+        test = [(pair.src_text, pair.tgt_text, "|".join(glosses(pair))) for pair in page_test()]
+        known = {"words": about(docname)["words"], "test": test}
         script += f"globalThis.courseTranslatorKnown = {json.dumps(known, ensure_ascii=False)};\n".encode()
     return script
 
@@ -123,19 +129,63 @@ def front_words(words: str) -> str:
     return words.format(chapter=chapter, test=f"{stored['exact_match']['test']:.1%}", words=count)
 
 
+@cache
+def still() -> str:
+    """What the front page's translator writes of the first sentence, as `draw` in card.js draws it."""
+    pair = page_test()[FIRST]
+    translator = model("page_translator")
+    [[found]] = translator.search([pair.src_text], beam_size=1)
+    written = translator.vocabulary.decode(found.tokens)
+    weights = translator.attention(pair.src_text, written).mean(dim=0).tolist()
+    sources, words = pair.src_text.split(" "), written.split(" ")
+    korean = [
+        f"<li>{word}<small lang=en>{gloss}</small></li>" for word, gloss in zip(sources, glosses(pair), strict=True)
+    ]
+    english = [f"<li>{word}</li>" for word in words]
+    lines = []
+    for t, row in enumerate(weights):
+        ends = [(s, weight) for s, weight in enumerate(row) if weight >= FAINT]
+        paths = [line(s, t, len(sources), len(words), weight) for s, weight in ends]
+        lines.append(f"<g>{''.join(paths)}</g>")
+    expected = f'<span class="course-expected">Expected: {pair.tgt_text}</span>'
+    verdict = "✓ as expected." if written == pair.tgt_text else "✗ This is wrong."
+    return (
+        f'<div class="course-translator-board" style="--sources: {len(sources)}; --words: {len(words)}">'
+        f'<ol lang="ko">{"".join(korean)}</ol>'
+        f'<svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">{"".join(lines)}</svg>'
+        f"<ol>{''.join(english)}</ol></div>"
+        f'<p role="status" class="course-translator-said">{expected} '
+        f'<strong>{written}</strong> <span class="course-right">{verdict}</span> '
+        f"{len(found.tokens) + 1} tokens, chosen when this page was built.</p>"
+    )
+
+
+def line(source: int, word: int, sources: int, words: int, weight: float) -> str:
+    """The path from a written word to a word that it looked at."""
+    left, right = (f"{100 * (place + 0.5) / count:.3f}" for place, count in ((source, sources), (word, words)))
+    return f'<path d="M100 {right}C50 {right} 50 {left} 0 {left}" style="--weight: {weight:.2f}"/>'
+
+
 def card(docname: str) -> str:
     """The HTML of a page's card; without JavaScript, it says what would be here."""
     _, words, examples = CARDS[docname]
-    words = front_words(words) if docname == FRONT else words
     root = "../" * docname.count("/") + SCRIPTS
     script = weights_of(docname)[1]
     size = len(script_of(docname)) / 1e6
-    parts = f' data-parts="{escape(json.dumps(PARTS))}"' if docname == FRONT else ""
+    begin = (
+        f'<div class="course-translator" id="course-translator" role="group" aria-label="The translator" '
+        f'data-course-translator="{root}" data-script="{script}" data-size="{size:.1f} MB" '
+        f'data-examples="{escape(json.dumps(examples))}"'
+    )
+    if docname == FRONT:
+        return (
+            f'{begin} data-parts="{escape(json.dumps(PARTS))}" data-first="{FIRST}">'
+            '<p class="course-translator-title">A sentence new to this Transformer</p>'
+            f'{still()}<button type="button" data-another>Another of the {len(page_test()):,} test sentences</button>'
+            f"<details><summary>Write your own sentence</summary><p>{front_words(words)}</p></details></div>"
+        )
     return (
-        f'<div class="course-translator" id="course-translator" role="group" aria-label="Try the translator" '
-        f'data-course-translator="{root}" data-script="{script}" data-size="{size:.1f} MB"{parts} '
-        f'data-examples="{escape(json.dumps(examples))}">'
-        f'<p class="course-translator-title">Try the translator</p><p>{words}</p>'
+        f'{begin}><p class="course-translator-title">Try the translator</p><p>{words}</p>'
         "<p data-without-script>With JavaScript, you could type a Korean sentence here and watch how it is translated."
         "</p></div>"
     )

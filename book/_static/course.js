@@ -1,5 +1,5 @@
 // The few things that need a script: a filter for the pitfalls, the questions to look at again, wide formulas that a
-// keyboard can scroll, what terms mean, an exercise to click, and the translator, which is loaded when it is asked for.
+// keyboard can scroll, what terms mean, an exercise to click, and the translator, which is loaded afterwards.
 
 // Paper is light, and shows what a page keeps folded: all but code that was folded, questions and solutions.
 const KEPT = ".course-fold-input, .course-solution details, .course-quiz details";
@@ -334,35 +334,57 @@ function listMissed(place) {
   place.hidden = !list.childElementCount;
 }
 
-// The translator is more than 1 MB of weights: a button loads them. A page opened from a folder can load scripts alone.
-function offerTranslator(place) {
-  const { courseTranslator: folder, size, script: weights } = place.dataset;
-  const words = `Open the translator (${size})`;
-  const button = Object.assign(document.createElement("button"), { type: "button", textContent: words });
+// The translator is more than 1 MB of weights. A page opened from a folder can load scripts alone.
+async function openTranslator(place) {
+  const { courseTranslator: folder, script: weights } = place.dataset;
   const load = (name) => new Promise((loaded, failed) => {
     const script = Object.assign(document.createElement("script"), { src: `${folder}/${name}`, onload: loaded });
     script.onerror = () => failed(name);
     document.head.append(script);
   });
-  button.addEventListener("click", async () => {
-    button.disabled = true;
-    button.textContent = "Loading …";
-    try {
-      for (const name of ["model.js", "card.js", weights]) await load(name);
-      const translator = new CourseTranslator(courseTranslatorWeights);
-      button.remove();
-      courseTranslatorCard(place, translator);
-    } catch (reason) {
-      button.disabled = false;
-      button.textContent = words;
-      const found = typeof reason === "string" ? `no ${reason}` : reason.message;
-      const told = place.querySelector("[role=alert]") ?? document.createElement("p");
-      told.setAttribute("role", "alert");
-      told.textContent = `Expected the translator’s files in ${folder}, got ${found}: build the book anew.`;
-      place.append(told);
-    }
+  try {
+    for (const name of ["model.js", "card.js", weights]) await load(name);
+    const translator = await CourseTranslator.open(courseTranslatorWeights);
+    place.querySelector("[role=alert]")?.remove();
+    place.querySelector("[data-open]")?.remove();
+    return courseTranslatorCard(place, translator);
+  } catch (reason) {
+    const found = typeof reason === "string" ? `no ${reason}` : reason.message;
+    const told = place.querySelector("[role=alert]") ?? document.createElement("p");
+    told.setAttribute("role", "alert");
+    told.textContent = `Expected the translator’s files in ${folder}, got ${found}: build the book anew.`;
+    place.append(told);
+    return null;
+  }
+}
+
+// A chapter's is loaded by a button. That of the front page writes a sentence by itself, when the page has time for it
+// and its reader does not ask to save data.
+function offerTranslator(place) {
+  const { first, size } = place.dataset;
+  let card;
+  const opened = async () => (card = (await (card ??= openTranslator(place))) ?? undefined);
+  if (first === undefined) {
+    const words = `Open the translator (${size})`;
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: words });
+    button.dataset.open = "";
+    button.addEventListener("click", async () => {
+      Object.assign(button, { disabled: true, textContent: "Loading …" });
+      await opened();
+      Object.assign(button, { disabled: false, textContent: words });
+    });
+    place.querySelector("[data-without-script]").replaceWith(button);
+    return;
+  }
+  place.querySelector("[data-another]").addEventListener("click", async () => (await opened())?.());
+  place.querySelector("details").addEventListener("toggle", opened);
+  if (navigator.connection?.saveData) return;
+  const seen = new IntersectionObserver(([{ isIntersecting }]) => {
+    if (!isIntersecting) return;
+    seen.disconnect();
+    (globalThis.requestIdleCallback ?? setTimeout)(async () => (await opened())?.(Number(first)));
   });
-  place.querySelector("[data-without-script]").replaceWith(button);
+  seen.observe(place);
 }
 
 // The exercise on the front page: a table of cells to click, answered with the messages of the exercise in chapter 05.

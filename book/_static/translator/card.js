@@ -4,6 +4,7 @@
 
 const LONGEST_SOURCE = 40; // tokens; in training, the longest sentence has 29
 const END = 2; // the token
+const FAINT = 0.05; // less weight than this is not drawn
 const KOREAN = /^\p{Script=Hangul}$/u;
 // As course_lib/text.py has them: what nobody sees (joiners, too, which change no Korean letter), spaces, and marks. Its
 // training had no marks.
@@ -15,6 +16,11 @@ const element = (name, attributes = {}, ...children) => {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children);
+  return made;
+};
+const drawn = (name, attributes) => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   return made;
 };
 const minus = (number) => number.toFixed(2).replace("-", "−");
@@ -84,11 +90,22 @@ function wordsOf(translator, ids) {
   return [...ids.map((id) => (translator.tokens[id].endsWith("</w>") ? word++ : word)), word];
 }
 
+// The words of two rows that stand between what both begin and end with: where a translation differs from the best.
+function apart(words, best) {
+  let start = 0, end = 0;
+  const shorter = Math.min(words.length, best.length);
+  while (start < shorter && words[start] === best[start]) start++;
+  while (end < shorter - start && words.at(-1 - end) === best.at(-1 - end)) end++;
+  return [words.slice(0, start), words.slice(start, words.length - end), words.slice(words.length - end)];
+}
+
+// The card of a page; gives what writes a sentence of the test.
 function courseTranslatorCard(place, translator) {
   const examples = JSON.parse(place.dataset.examples), parts = JSON.parse(place.dataset.parts ?? "{}");
   // The card of the front page knows the words of the training, and the sentences of the test with their references.
   const { words = "", test = [] } = globalThis.courseTranslatorKnown ?? {};
-  const known = wordsIn(words), references = new Map(test);
+  const known = wordsIn(words);
+  const tested = new Map(test.map(([source, reference, glosses]) => [source, { reference, glosses: glosses.split("|") }]));
   const { n_layers: layers, n_heads: heads } = translator.config;
   const id = (name) => `${place.id}-${name}`;
   const menu = (name, options, start) => {
@@ -101,7 +118,6 @@ function courseTranslatorCard(place, translator) {
   const [layerLabel, layer] = menu("layer", Array.from({ length: layers }, (_, i) => String(i)), layers - 1);
   const [headLabel, head] = menu("head", ["mean of all", ...Array.from({ length: heads }, (_, i) => String(i))], 0);
   const choices = examples.map((text) => element("button", { type: "button", lang: "ko" }, text));
-  const another = element("button", { type: "button" }, `Another of its ${test.length.toLocaleString("en")} test sentences`);
   const menus = Object.entries(parts).map(([name, rows]) => {
     const options = Object.entries(rows).map(([text, gloss]) => element("option", { value: text }, text ? `${text} – ${gloss}` : gloss));
     return element("label", {}, `${name} `, element("select", {}, ...options));
@@ -110,22 +126,25 @@ function courseTranslatorCard(place, translator) {
   const form = element("form", {},
     element("label", { for: input.id }, "A Korean sentence"),
     element("div", { class: "course-translator-row" }, input, element("button", { type: "submit" }, "Translate")),
-    element("div", { class: "course-translator-row", role: "group", "aria-label": "Examples" }, "Examples: ", ...choices,
-      ...(test.length ? [another] : [])));
-  const said = element("p", { role: "status", class: "course-translator-said" });
-  const beams = element("ol", { class: "course-translator-beams", hidden: "" });
+    element("div", { class: "course-translator-row", role: "group", "aria-label": "Examples" }, "Examples: ", ...choices));
+  const picture = place.querySelector(".course-translator-board"); // on the front page
+  const said = place.querySelector("[role=status]") ?? element("p", { role: "status", class: "course-translator-said" });
+  const beams = element("table", { class: "course-translator-beams", "aria-label": "Found by the beam", hidden: "" });
   const about = element("p", { id: id("about") }, "How much each token looked at each Korean word while it was chosen, ",
     "in percent. A token with a dash goes on in the next one.");
   const table = element("table", { "aria-labelledby": about.id });
   const board = element("div", { class: "course-translator-map", role: "region", tabindex: 0, "aria-label": "Attention" }, table);
   const map = element("div", { hidden: "" }, about, board);
   // A chapter says what to choose, and has it above the result. On the front page, the result comes first.
-  if (menus.length) {
-    place.append(form, said, beams, map, byParts(), fold());
+  const own = place.querySelector("details");
+  if (own) {
+    own.append(form, byParts(), fold());
+    own.addEventListener("toggle", () => { if (own.open) input.focus(); });
   } else {
     form.append(settings);
     place.append(form, said, beams, map);
   }
+  if (!own || own.open) input.focus();
 
   function byParts() {
     const title = element("p", { id: id("parts") }, "A sentence by parts");
@@ -140,10 +159,10 @@ function courseTranslatorCard(place, translator) {
         "choose whose attention the other columns show."),
       element("p", {}, "The card compares your words with the words of the training, but it does not see in which sense you use them. ",
         "Only a short list, at the beginning of a sentence, is flagged by hand: ", ...flagged, "."),
-      settings);
+      settings, beams, map);
   }
 
-  let shown = { words: [], steps: [] };
+  let shown = { text: "", words: [], steps: [] };
   let run = 0; // which sentence is being written: a new one ends the one before
 
   const isNew = (word, place) => (
@@ -159,37 +178,111 @@ function courseTranslatorCard(place, translator) {
     table.replaceChildren(
       element("thead", {}, element("tr", {}, element("td"), column("probability"), ...columns, column("end"))),
       element("tbody"));
-    shown = { words: wordsOf(translator, ids), steps: [] };
+    shown = { text, words: wordsOf(translator, ids), steps: [] };
     map.hidden = false;
   }
 
-  // One row a token: the weights of the chosen layer, of one head or of all on average, added up over a word's tokens.
-  function row({ token, logProb, cross }) {
+  // How a token looked at each word, and at the end: with the chosen layer, one head or all on average, added up over a
+  // word's tokens.
+  function look({ cross }) {
     const rows = head.selectedIndex ? [cross[layer.selectedIndex][head.selectedIndex - 1]] : cross[layer.selectedIndex];
     const sums = new Float32Array(shown.words.at(-1) + 1);
     for (const weights of rows) weights.forEach((weight, i) => { sums[shown.words[i]] += weight / rows.length; });
-    const name = translator.tokens[token];
+    return sums;
+  }
+
+  // One row a token.
+  function row(step) {
+    const name = translator.tokens[step.token];
     const text = name.endsWith("</w>") ? name.slice(0, -4) : name === "<eos>" ? "(end)" : `${name}–`;
-    const cells = [...sums].map((sum) => {
+    const cells = [...look(step)].map((sum) => {
       const percent = Math.round(100 * sum);
       return element("td", { style: `--weight: ${percent}%` }, percent >= 1 ? String(percent) : "");
     });
-    return element("tr", {}, element("th", { scope: "row" }, text), element("td", {}, Math.exp(logProb).toFixed(2)), ...cells);
+    const probability = Math.exp(step.logProb).toFixed(2);
+    return element("tr", {}, element("th", { scope: "row" }, text), element("td", {}, probability), ...cells);
   }
 
+  // The front page's picture: the words of both languages, and a line from each written word to those that it looked at.
+  function draw(typed, steps) {
+    const words = [];
+    for (const step of steps.filter(({ token }) => token !== END)) {
+      const piece = translator.tokens[step.token], last = words.at(-1);
+      if (last && !last.whole) Object.assign(last, { text: last.text + piece, looks: [...last.looks, look(step)] });
+      else words.push({ text: piece, looks: [look(step)] });
+      words.at(-1).whole = piece.endsWith("</w>");
+    }
+    const sources = typed.split(" "), glosses = tested.get(typed)?.glosses ?? [];
+    const line = (weight, source, word) => {
+      const middle = (place, count) => (100 * (place + 0.5) / count).toFixed(3);
+      const left = middle(source, sources.length), right = middle(word, words.length);
+      return drawn("path", { d: `M100 ${right}C50 ${right} 50 ${left} 0 ${left}`, style: `--weight: ${weight}` });
+    };
+    const [from, lines, to] = picture.children;
+    picture.style.cssText = `--sources: ${sources.length}; --words: ${words.length}`;
+    from.replaceChildren(...sources.map((word, i) => (
+      element("li", isNew(word, i) ? { class: "course-new" } : {}, word, element("small", { lang: "en" }, glosses[i] ?? "")))));
+    to.replaceChildren(...words.map(({ text }) => element("li", { "data-unwritten": "" }, text.replace("</w>", ""))));
+    lines.replaceChildren(...words.map(({ looks }, word) => {
+      const mean = sources.map((_, i) => looks.reduce((sum, one) => sum + one[i], 0) / looks.length);
+      const group = drawn("g", { "data-unwritten": "" });
+      mean.forEach((weight, i) => { if (weight >= FAINT) group.append(line(weight, i, word)); });
+      return group;
+    }));
+    picture.hidden = false;
+  }
+
+  // So many words of the picture are written; one is marked with its lines.
+  function point(marked, count = Infinity) {
+    for (const part of [picture.children[1], picture.children[2]]) {
+      [...part.children].forEach((child, i) => {
+        child.classList.toggle("course-now", i === marked);
+        child.toggleAttribute("data-unwritten", i >= count);
+      });
+    }
+  }
+  picture?.addEventListener("pointerover", ({ target }) => {
+    if (said.ariaBusy !== "true") point([...picture.lastElementChild.children].indexOf(target));
+  });
+  picture?.addEventListener("pointerleave", () => { if (said.ariaBusy !== "true") point(-1); });
+
   // Of a sentence of the test, it is known whether the translation is right.
+  const expected = (typed) => {
+    const { reference } = tested.get(typed) ?? {};
+    return reference ? [element("span", { class: "course-expected" }, `Expected: ${reference}`), " "] : [];
+  };
   function verdict(typed) {
-    const reference = references.get(typed);
+    const { reference } = tested.get(typed) ?? {};
     if (!reference) return [];
     return reference === written()
-      ? [element("span", { class: "course-right" }, " ✓ as expected.")]
-      : [element("span", { class: "course-wrong" }, ` ✗ This is wrong. Expected: ${reference}.`)];
+      ? [" ", element("span", { class: "course-right" }, "✓ as expected.")]
+      : [" ", element("span", { class: "course-wrong" }, "✗ This is wrong.")];
   }
 
   const text = (tokens) => translator.decode(tokens.filter((token) => token !== END));
   const written = () => text(shown.steps.map(({ token }) => token));
-  const redraw = () => table.tBodies[0]?.replaceChildren(...shown.steps.map(row));
+  const redraw = () => {
+    table.tBodies[0]?.replaceChildren(...shown.steps.map(row));
+    if (!picture || !shown.steps.length) return;
+    draw(shown.text, shown.steps);
+    point(-1);
+  };
   for (const select of [layer, head]) select.addEventListener("change", redraw);
+
+  // What the beam found, best first; in each row is marked what the first one has not.
+  function showBeam(best) {
+    const [first, ...columns] = ["translation", "tokens", "log-probability", "score"];
+    const rows = best.map(({ tokens, logProb }) => {
+      const [before, differs, after] = apart(text(tokens).split(" "), text(best[0].tokens).split(" "));
+      const parts = [before.join(" "), differs.length ? element("mark", {}, differs.join(" ")) : "", after.join(" ")];
+      const words = parts.filter((part) => part !== "").flatMap((part, i) => (i ? [" ", part] : [part]));
+      const numbers = [String(tokens.length), minus(logProb), minus(logProb / tokens.length)];
+      return element("tr", {}, element("th", { scope: "row" }, ...words), ...numbers.map((one) => element("td", {}, one)));
+    });
+    const heads = [first, ...columns].map((name) => element("th", { scope: "col" }, name));
+    beams.replaceChildren(element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
+    beams.hidden = false;
+  }
 
   async function translate() {
     const mine = ++run;
@@ -199,69 +292,83 @@ function courseTranslatorCard(place, translator) {
     beams.hidden = true;
     if (problem) {
       map.hidden = true;
+      if (picture) picture.hidden = true;
       said.ariaBusy = "false";
       said.replaceChildren(...problem);
       return;
     }
-    const start = performance.now();
-    const ids = translator.encode(typed), source = translator.read(ids);
-    let chosen;
+    said.ariaBusy = "true"; // it is read out when it is whole
+    let seconds = 0;
+    // One part of the work after another, with a moment between them, until another sentence comes.
+    const all = async (parts, keep) => {
+      for (;;) {
+        const start = performance.now(), { value, done } = parts.next();
+        seconds += (performance.now() - start) / 1000;
+        if (done) return value;
+        keep?.(value);
+        await courseTranslatorPause();
+        if (mine !== run) return null;
+      }
+    };
+    const ids = translator.encode(typed), source = await all(translator.reading(ids));
+    if (mine !== run) return;
+    let found, chosen;
     if (search.selectedIndex) {
-      let found;
-      for (found of translator.beam(source, 4));
+      await all(translator.beam(source, 4), (now) => { found = now; });
+      if (mine !== run) return;
       const best = found.pool.length ? found.pool : found.open;
       chosen = best[0].tokens;
-      beams.replaceChildren(...best.map(({ tokens, logProb }) => element("li", {},
-        `${text(tokens)} · score ${minus(logProb / tokens.length)}: log-probability ${minus(logProb)}, `,
-        `${tokens.length} tokens with the end`)));
-      beams.hidden = false;
+      showBeam(best);
     }
+    const steps = [];
+    await all(translator.write(source, chosen && ((_, length) => chosen[length])), (step) => steps.push(step));
+    if (mine !== run) return;
     heading(typed, ids);
-    said.textContent = "";
-    said.ariaBusy = "true"; // it is read out when it is whole
+    if (picture) draw(typed, steps);
     const slow = !matchMedia("(prefers-reduced-motion: reduce)").matches;
-    let seconds = (performance.now() - start) / 1000, since = performance.now();
-    for (const step of translator.write(source, chosen && ((_, length) => chosen[length]))) {
+    said.style.minHeight = `${said.offsetHeight}px`; // what is below waits where it is
+    for (const step of steps) {
       shown.steps.push(step);
       table.tBodies[0].append(row(step));
-      said.textContent = written();
-      seconds += (performance.now() - since) / 1000;
-      if (slow) await new Promise((done) => setTimeout(done, 90));
+      const words = written().split(" ").length;
+      if (picture) point(slow ? words - 1 : -1, words);
+      said.replaceChildren(...expected(typed), element("strong", {}, written()));
+      if (slow) await new Promise((done) => setTimeout(done, picture ? 180 : 90));
       if (mine !== run) return; // another sentence came
-      since = performance.now();
     }
-    said.ariaBusy = "false";
+    if (picture) point(-1);
     const letters = known.size ? [] : translator.unknown(typed);
     const notes = known.size ? notesOn(typed, written(), known) : [];
-    if (letters.length) notes.push(" It has never met ", ...quoted(letters), " in this place of a word: the translation is a guess.");
-    said.replaceChildren(element("strong", {}, written()), ...verdict(typed),
-      ` ${shown.steps.length} tokens in ${seconds.toFixed(2)} seconds on this machine.`, ...notes,
+    if (letters.length) notes.push(" No word of its training has ", ...quoted(letters), " in that place: the translation is a guess.");
+    said.replaceChildren(...expected(typed), element("strong", {}, written()), ...verdict(typed),
+      ` ${steps.length} tokens in ${seconds.toFixed(2)} seconds on this machine.`, ...notes,
       marks.length ? ` Left out: ${marks.map((mark) => `“${mark}”`).join(", ")}, never seen in training.` : "");
+    said.style.minHeight = "";
+    said.ariaBusy = "false";
     place.dispatchEvent(new CustomEvent("translated", { detail: seconds }));
   }
 
-  // On a phone, the result may be just below the screen.
+  // On a phone, the result may be just outside of the screen.
   function show() {
     translate();
-    said.scrollIntoView({ block: "nearest" });
+    (picture ?? said).scrollIntoView({ block: "nearest" });
   }
 
   form.addEventListener("submit", (event) => { event.preventDefault(); show(); });
   search.addEventListener("change", () => { if (input.value) translate(); });
   for (const choice of choices) choice.addEventListener("click", () => { input.value = choice.textContent; show(); });
-  another.addEventListener("click", () => {
-    [input.value] = test[Math.floor(test.length * Math.random())];
-    show();
-  });
-  function translateParts() {
-    input.value = menus.map((label) => label.querySelector("select").value).filter(Boolean).join(" ");
-    translate();
+  for (const part of menus) {
+    part.addEventListener("change", () => {
+      input.value = menus.map((label) => label.querySelector("select").value).filter(Boolean).join(" ");
+      translate();
+    });
   }
-  for (const part of menus) part.addEventListener("change", translateParts);
-  input.focus();
-  if (!menus.length) return;
-  translateParts();
-  said.scrollIntoView({ block: "nearest" });
+
+  // Write this sentence of the test, or any.
+  return (number = Math.floor(test.length * Math.random())) => {
+    [input.value] = test[number];
+    return translate();
+  };
 }
 
 globalThis.courseTranslatorCard = courseTranslatorCard;

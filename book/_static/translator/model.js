@@ -7,7 +7,7 @@ const MARK = "</w>"; // the end of a word
 
 // What `python -m course_lib export` writes for pages: a safetensors file. The first 8 bytes say how long its header is;
 // the header says what every tensor is called and where it stands. A matrix of bytes has a scale for each of its rows.
-function readTensors(bytes) {
+async function readTensors(bytes, pause) {
   const size = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
   const { __metadata__: about, ...entries } = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + size)));
   const read = ({ dtype, data_offsets: [from, to] }) => {
@@ -20,14 +20,19 @@ function readTensors(bytes) {
     const numbers = read(entry), columns = entry.shape.at(-1);
     const scale = entries[`${name}.scale`] && read(entries[`${name}.scale`]);
     tensors[name] = scale ? new Float32Array(numbers) : numbers;
-    if (scale) tensors[name].forEach((number, i, all) => { all[i] = number * scale[(i / columns) | 0]; });
+    for (let i = 0; scale && i < numbers.length; i++) tensors[name][i] *= scale[(i / columns) | 0];
+    await pause();
   }
   return { about, tensors };
 }
 
-function bytesOf(base64) {
-  const text = atob(base64), bytes = new Uint8Array(text.length);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i);
+async function bytesOf(base64, pause) {
+  const text = atob(base64), bytes = new Uint8Array(text.length), slice = 200_000;
+  for (let from = 0; from < text.length; from += slice) {
+    const to = Math.min(from + slice, text.length);
+    for (let i = from; i < to; i++) bytes[i] = text.charCodeAt(i);
+    await pause();
+  }
   return bytes;
 }
 
@@ -97,18 +102,27 @@ function attend(query, keys, values, heads) {
   return { mixed, weights };
 }
 
+// A page that waits for a moment between two parts of long work stays alive.
+const courseTranslatorPause = () => new Promise((done) => { setTimeout(done); });
+
 class CourseTranslator {
-  constructor(base64) {
-    const { about, tensors } = readTensors(bytesOf(base64));
+  static async open(base64, pause = courseTranslatorPause) {
+    const { about, tensors } = await readTensors(await bytesOf(base64, pause), pause);
+    const translator = new CourseTranslator(about, tensors);
+    const { d_model: d, d_ff: inner } = translator.config;
+    for (const [name, matrix] of Object.entries(tensors)) {
+      if (name.endsWith(".weight")) tensors[name] = inFours(matrix, name.endsWith("w_2.weight") ? inner : d);
+      await pause();
+    }
+    return translator;
+  }
+
+  constructor(about, tensors) {
     const { vocab, merges, specials } = JSON.parse(about.vocabulary);
     Object.assign(this, { config: JSON.parse(about.config), tensors, vocab });
     this.ranks = new Map(merges.map(([left, right], rank) => [`${left} ${right}`, rank]));
     this.tokens = Object.fromEntries([...Object.entries(vocab), ...Object.entries(specials)].map(([name, id]) => [id, name]));
-    const { d_model: d, d_ff: inner } = this.config;
     this.embedding = tensors["src_embedding.tokens.weight"]; // one matrix for both languages and for the output
-    for (const [name, matrix] of Object.entries(tensors)) {
-      if (name.endsWith(".weight")) tensors[name] = inFours(matrix, name.endsWith("w_2.weight") ? inner : d);
-    }
   }
 
   // --- text
@@ -170,8 +184,9 @@ class CourseTranslator {
     });
   }
 
-  // The source, read once: for every layer of the decoder, the keys and values of its cross-attention.
-  read(ids) {
+  // The source, read once: for every layer of the decoder, the keys and values of its cross-attention. It yields
+  // between two parts of the work.
+  *reading(ids) {
     const { n_layers: layers, n_heads: heads } = this.config;
     let stream = [...ids, EOS].map((id, position) => this.embed(id, position));
     for (let layer = 0; layer < layers; layer++) {
@@ -179,15 +194,24 @@ class CourseTranslator {
       const normed = stream.map((x) => this.norm(`${name}.residuals.0.norm`, x));
       const [queries, keys, values] = ["w_q", "w_k", "w_v"].map((w) =>
         normed.map((x) => linear(...this.part(`${attention}.${w}`), x)));
+      yield;
       stream = stream.map((x, i) => {
         const mixed = linear(...this.part(`${attention}.w_o`), attend(queries[i], keys, values, heads).mixed);
         x = add(x, mixed);
         return add(x, this.feedForward(`${name}.feed_forward`, this.norm(`${name}.residuals.1.norm`, x)));
       });
+      yield;
     }
     const memory = stream.map((x) => this.norm("encoder.norm", x));
     return Array.from({ length: layers }, (_, layer) => ["w_k", "w_v"].map((w) =>
       memory.map((x) => linear(...this.part(`decoder.layers.${layer}.cross_attention.${w}`), x))));
+  }
+
+  read(ids) {
+    const parts = this.reading(ids);
+    let part;
+    do part = parts.next(); while (!part.done);
+    return part.value;
   }
 
   // One token more. `past` holds the keys and values of the tokens before it, layer by layer: they do not change.
