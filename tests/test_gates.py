@@ -177,8 +177,8 @@ BROKEN = {
         (lambda nb: nb.metadata.update(widgets={}), "metadata or layout of the file"),
     ],
     "chapter.set_up": [
-        (swap('find_spec("course_lib")', 'find_spec("torch")'), "the first cell is not the set-up cell"),
-        (swap("someone/transformer-course", "you/fork"), "the first cell is not the set-up cell"),
+        (swap('find_spec("course_lib")', 'find_spec("torch")'), "the cell below the title is not the set-up cell"),
+        (swap("someone/transformer-course", "you/fork"), "the cell below the title is not the set-up cell"),
         (swap("%% code set-up remove-cell", "%% code set-up"), "has no tag 'remove-cell'"),
         (swap("\nmake_reproducible(0)", ""), "no make_reproducible(…) right after the set-up"),
     ],

@@ -271,7 +271,7 @@ def test_one_command_writes_the_address_everywhere_and_takes_it_away(copy_of_the
     assert f'Source = "{URL}"' in named["pyproject.toml"]
     assert f"]({address.pages(URL)})" in named["README.md"]
     for path in copy_of_the_tree.glob("chapters/*.ipynb"):
-        assert read(path).cells[0].source == template.set_up_cell(URL)
+        assert read(path).cells[1].source == template.set_up_cell(URL)
     other = "https://github.com/another/name"
     assert address.change(other, copy_of_the_tree) == changed
     assert not any("their-fork" in path.read_text(encoding="utf-8") for path in changed)
@@ -354,7 +354,7 @@ def test_bundle_works_in_an_empty_folder(tmp_path, bare, wheel, monkeypatch):
     stored.cells = stored.cells[: code[3] + 1]  # the set-up, the imports, what uses them
     path.write_text(text_of(stored), encoding="utf-8")
     done = run(path, **bare)[0]
-    assert "Installing course_lib" in done.cells[0].outputs[0].text
+    assert "Installing course_lib" in done.cells[1].outputs[0].text
     for number in code[1:4]:
         assert normal_form(done).cells[number] == stored.cells[number]
     assert set_up(folder, bare) == "the rest\n"

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from tools.environment import ROOT
-from tools.template import set_up_cell
+from tools.template import SET_UP_TAG, set_up_cell
 
 ADDRESS = re.compile(r"^https://github\.com/([A-Za-z0-9]+(?:-[A-Za-z0-9]+)*)/([A-Za-z0-9._-]*[A-Za-z0-9_-])$")
 SETTING = re.compile(r"^(repository:\n(?:[ \t]+.*\n|\n)*?[ \t]+url:[ \t]*)(\S+)", re.MULTILINE)
@@ -68,7 +68,8 @@ def _with_address(path: Path, text: str, url: str) -> str:
         return PACKAGE.sub(f'[project.urls]\nSource = "{url}"\n\n' if url else "", text, count=1)
     if path.suffix == ".ipynb":
         nb = json.loads(text)
-        nb["cells"][0]["source"] = set_up_cell(url).splitlines(keepends=True)
+        found = next(cell for cell in nb["cells"] if SET_UP_TAG in cell["metadata"].get("tags", []))
+        found["source"] = set_up_cell(url).splitlines(keepends=True)
         return json.dumps(nb, ensure_ascii=False, indent=1, sort_keys=True) + "\n"  # as tools/form.py lays it out
     sentence = f"The course is published: [the book]({pages(url)}), [its repository]({url})." if url else NO_ADDRESS
     return SENTENCE.sub(lambda found: found.group(1) + sentence + found.group(2), text)

@@ -1,7 +1,7 @@
 """Pack the notebooks and the library for Colab or another machine: `python -m tools.bundle [--output FOLDER]`.
 
-The zip holds every chapter, the wheel of course_lib, and a page on how to use them. The notebooks' first cell installs
-the wheel that lies beside them.
+The zip holds every chapter, the wheel of course_lib, and a page on how to use them. The notebooks' first
+cell of code installs the wheel that lies beside them.
 """
 
 import argparse

@@ -217,8 +217,8 @@ def notebook(number: int, subject: str) -> NotebookNode:
         "make_reproducible(0)",
     ]
     cells = [
-        code("pass", SET_UP_TAG),
         markdown(f"# {number:02} · {title}\n\nTODO the promise, in one sentence.\n\n{table}"),
+        code("pass", SET_UP_TAG),
         code("\n".join(imports), HIDE_INPUT),
     ]
     for section in (*BEFORE, "TODO a section of its own", *AFTER):

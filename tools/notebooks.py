@@ -111,10 +111,19 @@ def write_atomically(path: Path, text: str) -> None:
 
 def dressed(nb: NotebookNode, cost: dict | None) -> NotebookNode:
     """The notebook in normal form, with what is never typed: the set-up cell and the computed rows of its table."""
-    nb = normal_form(nb)
-    if nb.cells and SET_UP_TAG in nb.cells[0].metadata.get("tags", []):
-        nb.cells[0].source = set_up_cell(address())
+    nb = with_set_up(normal_form(nb))
     return with_rows(nb, cost) if cost else nb
+
+
+def with_set_up(nb: NotebookNode) -> NotebookNode:
+    """The set-up cell, where there is one, as tools/template.py has it, below the title."""
+    found = next((cell for cell in nb.cells if SET_UP_TAG in cell.metadata.get("tags", [])), None)
+    if found:
+        found.source = set_up_cell(address())
+        nb.cells.remove(found)
+        titled = bool(nb.cells) and nb.cells[0].cell_type == "markdown"
+        nb.cells.insert(int(titled), found)
+    return nb
 
 
 def store(path: Path, times: bool = False) -> dict:

@@ -45,6 +45,7 @@ HIDE_INPUT, HIDE_OUTPUT, SET_UP_TAG = "hide-input", "hide-output", "remove-cell"
 FOLDED_IN_JUPYTER = {HIDE_INPUT: "source_hidden", HIDE_OUTPUT: "outputs_hidden", SET_UP_TAG: "source_hidden"}
 
 SET_UP = """\
+# Installs the course where it is missing, as in Colab. Figures move after Run.
 import importlib.util
 import subprocess
 import sys
@@ -80,7 +81,9 @@ if importlib.util.find_spec("course_lib") is None:
 
 
 def set_up_cell(url: str) -> str:
-    """The source of every notebook's first cell: it installs the library where it is missing, or says what to do.
+    """The source of every notebook's first cell of code: it installs the library, or says what to do.
+
+    It stands below the title, folded in JupyterLab and VS Code, which show its first line.
 
     `url` is the public address of the course, or "" where it has none.
     """

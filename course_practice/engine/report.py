@@ -71,6 +71,12 @@ class Solution:
         hints = [f"Hint {n}: {hint}" for n, hint in enumerate(self.exercise.hints, start=1)]
         return "\n".join([f"Hints and solution of {self.exercise.id}", *hints, "", *self.sources])
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """What a notebook shows and keeps; a viewer that strips its HTML shows no solution."""
+        id = self.exercise.id
+        plain = f"Hints and solution of {id}, folded in a notebook. print(show_solution({id!r})) shows all."
+        return {"text/plain": plain, "text/html": self._repr_html_()}
+
     def _repr_html_(self) -> str:
         titles = ("Solution", "Another way")
         solutions = "".join(map(_folded, titles, map(_code, self.sources)))

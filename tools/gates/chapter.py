@@ -32,12 +32,12 @@ def stored_form(path: Path) -> list[str]:
 
 
 def set_up(path: Path, url: str) -> list[str]:
-    """The first cell is the set-up cell, the same in every chapter; seeds are set before anything is computed."""
+    """Below the title is the set-up cell, the same in every chapter; seeds are set before anything is computed."""
     cells = read(path).cells
-    first = cells[0] if cells else None
+    first = cells[1] if len(cells) > 1 else None
     found = []
     if first is None or first.cell_type != "code" or first.source != template.set_up_cell(url):
-        found.append(f"{path.name}: the first cell is not the set-up cell of tools/template.py: {MADE}")
+        found.append(f"{path.name}: the cell below the title is not the set-up cell of tools/template.py: {MADE}")
     elif template.SET_UP_TAG not in first.metadata.get("tags", []):
         found.append(f"{path.name}: the set-up cell has no tag {template.SET_UP_TAG!r}: add it")
     code = [cell.source for cell in cells if cell.cell_type == "code"][1:3]
