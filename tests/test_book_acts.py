@@ -196,7 +196,7 @@ def test_a_caption_says_what_stands_for_the_figure(figure, said):
 def test_names_of_shapes_are_raised_in_their_caption():
     figure = shapes(box("X", "2 3"), "@", box("W^Q", "3 4"), "=", box("xW^Q_i", "2 4"))
     html = page_captions.captioned(figure.page(), "Figure 5.1", "x_i")
-    assert "x_i: the shape of xW<sup>Q</sup><sub>i</sub>." in html
+    assert "x_i: the shape of <i>x</i><i>W</i><sup>Q</sup><sub>i</sub>." in html
 
 
 def test_a_caption_has_emphasis_symbols_and_code_and_breaks_no_number():

@@ -81,7 +81,7 @@ GATES = {
     "drawings.controls": drawings.controls,
     "drawings.letters": drawings.letters,
     "drawings.one_color": drawings.one_color,
-    "drawings.fonts": drawings.fonts,
+    "drawings.typeface": drawings.typeface,
     "reproducible.fonts": reproducible.fonts,
     "reproducible.sizes": reproducible.sizes,
     "reproducible.clocks": reproducible.clocks,
@@ -340,7 +340,7 @@ BROKEN = {
             "'RoPE' is #d55e00 in 'pitfall-1', #0072b2 in 'pitfall-1': give it one color",
         ),
     ],
-    "drawings.fonts": [
+    "drawings.typeface": [
         (output(html=DRAWING.format("<text font-family='Arial'>a</text>")), "'a' has a font of its own"),
         (output(html=DRAWING.format("<text><tspan style='font: 9px Arial'>a</tspan></text>")), "'a' has a font of its"),
         (output(html=DRAWING.format("<text font-size='16'>d_k = 4</text>")), "'d_k = 4' shows an underscore"),

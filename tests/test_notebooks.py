@@ -62,7 +62,7 @@ def test_table_of_contents_names_every_chapter_in_its_order():
         drawings.controls,
         drawings.letters,
         drawings.one_color,
-        drawings.fonts,
+        drawings.typeface,
         reproducible.fonts,
         reproducible.sizes,
         reproducible.clocks,

@@ -56,7 +56,7 @@ def captioned(html: str, number: str, title: str) -> str:
     emphasis = WITH_EMPHASIS.search(html)
     told = worded(unescape(emphasis[0]).partition(SHOWN)[0] if emphasis else words)
     if made := list(dict.fromkeys(MADE.findall(words))):
-        names = SMALL.sub(small, escape(listed(made)))
+        names = listed([symbol(escape(name)) for name in made])
         told, heard = f"{escape(title)}: the shape{'s' * (len(made) > 1)} of {names}.", ""
     text = f"<b>{number}</b> <span{heard}{moves}>{told}</span>"
     html = WIDE.sub(r'\g<0> style="--wide:\1px"', html)
@@ -90,6 +90,18 @@ def listed(names: list[str]) -> str:
     ('a', 'a and b', 'a, b, and c')
     """
     return ", and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 2 else " and ".join(names)
+
+
+def symbol(name: str) -> str:
+    """A name of letters with their indices, in italics; another one as it is.
+
+    >>> symbol("xW^Q"), symbol("scores")
+    ('<i>x</i><i>W</i><sup>Q</sup>', 'scores')
+    """
+    if len(name) > 1 and not re.fullmatch(r"[A-Za-z]?[A-Za-z](?:[_^][^\W_]+)+", name):
+        return name
+    italic = re.sub(r"[_^][^\W_]+|[A-Za-z]", lambda part: part[0] if part[0][1:] else f"<i>{part[0]}</i>", name)
+    return SMALL.sub(small, italic)
 
 
 def small(name: re.Match) -> str:

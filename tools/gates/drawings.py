@@ -61,7 +61,7 @@ def one_color(path: Path) -> list[str]:
     ]
 
 
-def fonts(path: Path) -> list[str]:
+def typeface(path: Path) -> list[str]:
     """A drawing is written in the page's fonts: its text's, and for names of code its code's."""
     found = []
     for cell, drawn in _html(path):
