@@ -148,16 +148,15 @@ def figures_without_words(path: Path) -> list[str]:
 
 
 def unnamed(soup: BeautifulSoup) -> list[str]:
-    """The drawings and images of a piece of HTML that a screen reader could not name."""
+    """The drawings and images of a piece of HTML that a screen reader could not name; one with links is a group."""
     found = []
     for tag in (tag for tag in soup(True) if tag.name in DRAWN):
         if tag.name == "svg" and tag.find_parent("svg"):
             continue
         around = [tag, *tag.parents]
         hidden = tag.has_attr("hidden") or any(a.get("aria-hidden") == "true" for a in around)
-        named = any(
-            str(a.get("aria-label", "")).strip() or a.get("aria-labelledby") for a in around if a.get("role") == "img"
-        )
+        pictures = [a for a in around if a.get("role") == "img" or (a is tag and a.get("role") == "group")]
+        named = any(str(a.get("aria-label", "")).strip() or a.get("aria-labelledby") for a in pictures)
         if tag.name == "img":
             link = tag.find_parent(["a", "button"])  # whose own words name what the image only decorates
             decorates = tag.get("alt") == "" and link and (link.get_text(strip=True) or link.get("aria-label"))
