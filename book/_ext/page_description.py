@@ -3,6 +3,8 @@
 A chapter's sentence is that of book/chapters.yml; another page's is what its first section says.
 """
 
+from textwrap import shorten
+
 from docutils import nodes
 from markupsafe import escape
 from page_map import parts
@@ -11,6 +13,7 @@ from sphinx.application import Sphinx
 
 from tools.address import pages
 
+LENGTH = 160  # of the sentence
 TAGS = (
     '<meta name="description" content="{about}">',
     '<meta property="og:title" content="{title}">',
@@ -33,7 +36,8 @@ def about(app: Sphinx, page: str) -> str:
         return sentences.get(page.removeprefix("chapters/"), "")
     if page not in app.env.found_docs:
         return ""
-    return next((text for _id, text in places(app.env.get_doctree(page)) if text), "")
+    said = next((prose for _id, _title, prose, _code in places(app.env.get_doctree(page)) if prose), "")
+    return shorten(said, LENGTH, placeholder=" …")
 
 
 def describe(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document | None) -> None:
