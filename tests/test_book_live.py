@@ -11,6 +11,7 @@ import urllib.request
 import pytest
 from browser import launch
 
+from course_practice.exercises import registry
 from tools.environment import ROOT, environment
 
 SERVE = """
@@ -22,6 +23,8 @@ live.server(sys.argv[2:]).start()
 """
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Page</title><body class="bd-article"><h1>Page</h1>
 <div class="cell"><div class="cell_input"><pre>print("first")</pre></div><div class="cell_output">old</div></div>
+<nav class="bd-sidebar-primary"><ul><li class="toctree-l1"><a href="chapters/05_masks.html">05</a></li>
+<li class="toctree-l1"><a href="chapters/06_image_attention.html">06</a></li></ul></nav>
 <div class="cell"><details><summary>the code</summary><div class="cell_input"><pre>from course_lib.tokens import PAD
 from course_practice import check</pre></div></details></div>
 <div class="course-exercise"><h3>The padding mask</h3>
@@ -93,6 +96,10 @@ def test_a_cell_runs_with_what_stands_above_it(address):
         assert page.locator(".live-top").inner_text().endswith("Solved: 1 of 1 exercises.")
         page.reload()
         page.get_by_text("Solved: 1 of 1 exercises.").wait_for()  # kept where notebooks keep it, too
+        chapters = page.locator(".bd-sidebar-primary a")
+        every = len([one for one in registry() if one.startswith("masks.")])
+        assert chapters.first.get_attribute("data-solved") == f"1/{every}"
+        assert chapters.last.get_attribute("data-solved") is None
         assert "(ids != pad_id)" in own.locator("pre").first.inner_text()
         own.get_by_role("button", name="Begin again").click()
         assert "..." in own.locator("pre").first.inner_text()

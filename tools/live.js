@@ -24,6 +24,7 @@
     .cell_input pre[contenteditable]:focus { outline: 2px solid var(--pst-color-primary); }
     .live-top { border-left: 4px solid var(--pst-color-primary); padding-left: .8rem; }
     .live-solved::after { content: " ✓ solved"; color: var(--course-value); font-size: .875rem; }
+    [data-solved]::after { content: " " attr(data-solved); color: var(--pst-color-text-muted); font-size: .8125rem; }
     pre.live-changed, pre.live-changed * { color: var(--pst-color-text-base) !important; }
     .live-error { border-left: 3px solid #c0392b; padding-left: .8rem; }`;
   document.head.append(style);
@@ -39,10 +40,20 @@
     const share = exercises.size ? ` Solved: ${solved} of ${exercises.size} exercises.` : "";
     top.textContent = `The cells of this page run here, and you can change them.${share}`;
   };
-  const solve = names => { for (const name of names) exercises.get(name)?.classList.add("live-solved"); count(); };
+  const known = {}; // each exercise of the course: is it solved?
+  const solve = names => {
+    for (const name of names) { known[name] = true; exercises.get(name)?.classList.add("live-solved"); }
+    count();
+    for (const link of document.querySelectorAll(".bd-sidebar-primary .toctree-l1 > a")) { // 3/8, where one is solved
+      const subject = link.href.match(/\/\d\d_(\w+)\.html/)?.[1];
+      const all = Object.keys(known).filter(name => name.startsWith(`${subject}.`)), done = all.filter(name => known[name]);
+      if (done.length) link.dataset.solved = `${done.length}/${all.length}`;
+    }
+  };
   document.querySelector(".bd-article h1")?.after(top);
   count();
-  fetch("/solved.json").then(answer => answer.json()).then(solve).catch(() => {}); // then only what is solved from now on
+  fetch("/solved.json").then(answer => answer.json()).then(found => solve(Object.keys(Object.assign(known, found)).filter(name => found[name])))
+    .catch(() => {}); // then only what is solved from now on
 
   const xsrf = () => document.cookie.match(/(?:^|; )_xsrf=([^;]*)/)?.[1] ?? "";
   const api = async (path, method, body) => {

@@ -6,7 +6,6 @@ is written into the chapters; what you type is kept by your browser.
 """
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
@@ -16,9 +15,10 @@ from tornado import web
 
 from course_practice.engine import progress
 from tools.book import main as build_book
-from tools.environment import BOOK, ROOT, as_root
+from tools.environment import BOOK, PRACTICE, ROOT, as_root
 
 SCRIPT = Path(__file__).with_suffix(".js")
+EXERCISES = PRACTICE / "exercises"
 UNUSED = ("jupyterlab", "jupyter_lsp", "jupyter_server_terminals", "notebook_shim")
 
 
@@ -60,11 +60,13 @@ class Script(JupyterHandler):
 
 
 class Solved(JupyterHandler):
-    """The exercises that are solved, here or in a notebook."""
+    """All exercises, and which of them are solved, here or in a notebook."""
 
     @web.authenticated
     async def get(self) -> None:
-        self.finish(json.dumps(sorted(name for name, entry in progress.load().items() if entry["passed"])))
+        known, kept = sorted(EXERCISES.glob("[!_]*/[!_]*.md")), progress.load()
+        names = [f"{path.parent.name}.{path.stem}" for path in known]
+        self.finish({name: bool(kept.get(name, {}).get("passed")) for name in names})
 
 
 def server(arguments: list[str]) -> ServerApp:
