@@ -77,7 +77,8 @@ function asked(query, { inPlaces, titled }) {
 
 // Places by how well they answer: rare words weigh more, in a title most, and so do neighbors that stay neighbors.
 function search(query, known) {
-  const terms = asked(query, known), name = nameOf(query.trim());
+  const terms = asked(query, known), name = nameOf(query.trim()), meant = terms.join(" ");
+  const slip = !wordsOf(query, true).join(" ").includes(meant);
   const weights = terms.map((term) => Math.log(1 + known.places.length / (1 + (known.inPlaces.get(term) ?? 0))));
   const scored = known.places.map((place) => {
     let score = 0, found = 0;
@@ -94,8 +95,8 @@ function search(query, known) {
         score += terms.reduce((sum, term, i) => sum + (words.includes(term) ? weights[i] : 0), 0);
       }
     }
-    const named = place.names.some((words) => words.join(" ") === terms.join(" ")) ? 1000 : 0;
-    const exactly = nameOf(place.title) === name ? (place.id ? 2000 : 2001) : 0;
+    const named = place.names.some((words) => words.join(" ") === meant) ? 1000 : 0;
+    const exactly = nameOf(place.title) === name || (slip && named) ? (place.id ? 2000 : 2001) : 0;
     return { place, score: score * place.quiet * (found / all) ** 2 + named + exactly };
   });
   const best = scored.filter(({ score }) => score > 0).sort((one, other) => other.score - one.score);
