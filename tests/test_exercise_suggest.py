@@ -616,6 +616,32 @@ def test_a_change_that_makes_a_known_mistake_is_not_told_beside_it(notebook):
     assert "Look, besides, at line 6: is `max_len + 1` the right count" in message
 
 
+def test_a_change_that_leaves_a_norm_of_one_number_is_none(notebook):
+    """Of √(mean of the squares) in the place of `x`, the norm over the features is that number itself."""
+    answer = notebook("""
+        def answer(x, gain, eps=1e-6):
+            return gain * x / x.norm(dim=-1, keepdim=True)
+    """)
+    result = check_exercise(without_mistakes("modern.rms_norm"), answer)
+    assert "is `x.norm(dim=-1, keepdim=True)` what is needed here?" in result.message
+    assert "norm" not in result.hints[-1]
+
+
+def test_nothing_is_put_around_an_infinity(notebook):
+    answer = notebook("""
+        def answer(logits, temperature=1.0, top_k=None, top_p=1.0):
+            probs, index = (logits / temperature).softmax(-1).sort(descending=True)
+            if top_k is not None:
+                probs[top_k:] = 0
+                probs = probs / probs.sum()
+            if top_p < 1:
+                probs[probs.cumsum(-1) - probs >= top_p] = -torch.inf
+            return torch.zeros_like(probs).scatter(0, index, probs / probs.sum())
+    """)
+    message = check_exercise(without_mistakes("modern.next_word"), answer).message
+    assert "does `torch.inf` need" not in message, message
+
+
 def test_a_change_after_which_more_is_wrong_leaves_no_known_mistake(notebook):
     """With `top_p > 1.0` the filter would be idle. It is not: what it cuts is one word too much, not renormalized."""
     answer = notebook("""

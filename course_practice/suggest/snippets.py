@@ -4,6 +4,7 @@ import ast
 import builtins
 import copy
 import inspect
+import math
 import sys
 from collections.abc import Callable, Iterator
 from types import FunctionType
@@ -145,6 +146,8 @@ class Snippets:
         if isinstance(place.node, ast.Starred | ast.Slice) or place.field == "func" or place.is_asked:
             return
         here = place.observed()
+        if here is not None and isinstance(here.value, float) and math.isinf(here.value):
+            return  # an infinity is written on purpose, as what is cut: a step after it means nothing
         for text, (length, of) in self.steps.items():
             if here is None or here.kind == of.kind:
                 yield _edit(place, "missing", 3.5 + 0.12 * length, _MISSING, text)

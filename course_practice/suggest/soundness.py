@@ -22,11 +22,12 @@ from course_practice.engine.compare import as_tensor
 from course_practice.engine.run import Outcome
 from course_practice.suggest.edits import Edit, applied, name_of, statements
 from course_practice.suggest.observed import Found, Recording, is_empty, same_numbers
+from course_practice.suggest.operators import REDUCE
 from course_practice.suggest.variants import Variants
 
 # What can put itself in the place of the rest.
 _REPLACING = {"missing", "other-piece", "order", "name", "argument", "operator"}
-_CHANGING = {"masked_fill", "masked_fill_", "where", "min", "max", "minimum", "maximum"}
+_CHANGING = {"masked_fill", "masked_fill_", "where", "minimum", "maximum", *REDUCE}
 _BRANCHES = ast.If | ast.While | ast.IfExp
 
 
@@ -216,11 +217,12 @@ def _idle(node: ast.AST, runs: list[Found], chance: bool = True) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         operands.append(node.func.value)
     runs = [found for found in runs if id(node) in found]
+    values = _values(node, runs)
+    if chance and not any(isinstance(v, float) or (isinstance(v, Tensor) and v.numel() > 1) for v in values):
+        return False
 
     def is_same(part: ast.expr, found: Found) -> bool:
-        values = found[id(node)].values
-        counts = not chance or any(isinstance(v, float) or (isinstance(v, Tensor) and v.numel() > 1) for v in values)
-        pairs = zip(values, found[id(part)].values, strict=False) if id(part) in found else [(0, 1)]
-        return counts and all(type(value) is type(other) and same_numbers(value, other) for value, other in pairs)
+        pairs = zip(found[id(node)].values, found[id(part)].values, strict=False) if id(part) in found else [(0, 1)]
+        return all(type(value) is type(other) and same_numbers(value, other) for value, other in pairs)
 
     return bool(runs) and any(all(is_same(part, found) for found in runs) for part in operands)
