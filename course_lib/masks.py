@@ -48,7 +48,11 @@ def check_mask(mask: Tensor, shape: Sequence[int]) -> None:
     fits = all(size in (wanted, 1) for size, wanted in zip(mask.shape[::-1], shape[::-1], strict=False))
     if not fits or mask.dim() > len(shape):
         of_pads = len(shape) > 2 and mask.shape == (shape[0], shape[-1])
-        advice = f"write mask[:{', None' * (len(shape) - 2)}] if it hides pads" if of_pads else "cut it"
+        lacks_heads = len(shape) == 4 and mask.dim() == 3 and len(mask) == shape[0]
+        if of_pads:
+            advice = f"write mask[:{', None' * (len(shape) - 2)}] if it hides pads"
+        else:
+            advice = "write mask[:, None], the same for all heads" if lacks_heads else "cut it"
         raise ValueError(f"expected a mask that broadcasts to {tuple(shape)}, got {tuple(mask.shape)}: {advice}")
 
 

@@ -246,7 +246,8 @@ def test_a_mask_that_would_make_the_weights_larger_is_refused(scores, mask, unch
         ((2, 8, 5, 3), (2, 3), "write mask[:, None, None] if it hides pads"),
         ((4, 2, 7, 7), (4, 7), "write mask[:, None, None] if it hides pads"),
         ((2, 5, 3), (2, 3), "write mask[:, None] if it hides pads"),
-        ((2, 8, 5, 3), (2, 5, 3), "cut it"),
+        ((2, 8, 5, 3), (2, 5, 3), "write mask[:, None], the same for all heads"),
+        ((2, 8, 5, 3), (2, 1, 3), "write mask[:, None], the same for all heads"),
         ((5, 3), (4,), "cut it"),
         ((3,), (3, 3), "cut it"),
     ],
@@ -257,7 +258,7 @@ def test_a_mask_that_does_not_fit_is_told_what_to_write(scores, mask, advice, un
     with pytest.raises(ValueError, match=re.escape(words)):
         masked_softmax(torch.zeros(scores), mask)
     if advice.startswith("write"):
-        mask = mask[:, None, None] if len(scores) == 4 else mask[:, None]
+        mask = mask[:, None, None] if "None, None" in advice else mask[:, None]
         assert masked_softmax(torch.zeros(scores), mask).shape == scores
 
 

@@ -93,7 +93,8 @@ _EXPLANATIONS = {
     r"expected .* (?:to have the same dtype|scalar type)": "Two tensors of different dtypes meet: convert one of them.",
     r"Boolean value of Tensor with more than one value is ambiguous": (
         "A tensor of many booleans is neither true nor false: `if`, `and`, `or`, and `not` want one. `&`, `|`, and `~` "
-        "work on each of them, `.any()` and `.all()` make one of many."
+        "work on each of them, `.any()` and `.all()` make one of many. Around `&` and `|`, each comparison needs "
+        "parentheses: `a <= b & c <= d` compares `b & c`."
     ),
     r"(too many|not enough) values to unpack \(expected (?:at least )?(\d+)": (
         "{0} values for the {1} names on the left: print what stands on the right, or its shape. (A tensor comes "
