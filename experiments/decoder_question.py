@@ -22,6 +22,7 @@ from experiments import store
 FIRST, N_WORDS, N = 4, 10, 6  # the first id of a word, words, and words in a sentence
 PLAIN, POLITE, VOCAB = FIRST + N_WORDS, FIRST + 2 * N_WORDS, FIRST + 3 * N_WORDS
 SEEDS, UPDATES, HELD_OUT = [0, 1, 2], 400, 1000
+SUMS = 1500  # updates of the second task
 
 
 class Translator(nn.Module):
@@ -54,9 +55,12 @@ class Translator(nn.Module):
 def pairs(batch: int, generator: torch.Generator, forms: str = "two") -> tuple[Tensor, Tensor]:
     """Source words, and the same words in one form, tossed for each sentence (or plain, with `forms="one"`).
 
-    With `forms="named"` one more word of the source, 0 or 1, names the form.
+    With `forms="named"` one more word of the source, 0 or 1, names the form; with `forms="sums"` each target word is
+    the sum of the source words so far, modulo 10.
     """
     words = torch.randint(N_WORDS, (batch, N), generator=generator)
+    if forms == "sums":
+        return FIRST + words, PLAIN + words.cumsum(dim=1) % N_WORDS
     form = torch.randint(2, (batch, 1), generator=generator)
     form = torch.zeros_like(form) if forms == "one" else form
     src = FIRST + words
@@ -92,6 +96,7 @@ def trained(
     forms: str = "two",
     rate: float = 0.01,
     own: bool = False,
+    updates: int = UPDATES,
     **sizes: int,
 ) -> nn.Module:
     """A new model, trained to write each word from what it reads."""
@@ -100,9 +105,9 @@ def trained(
     model = Translator(VOCAB, **sizes).double()
     optimizer = torch.optim.Adam(model.parameters(), lr=rate, betas=(0.9, 0.98))
     warm_up_then_fall = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, rate, UPDATES, pct_start=0.1, cycle_momentum=False
+        optimizer, rate, updates, pct_start=0.1, cycle_momentum=False
     )
-    for _update in range(UPDATES):
+    for _update in range(updates):
         src, tgt = pairs(64, generator, forms)
         tgt_in = reads(write(model, src, reads, generator) if own else tgt)
         loss = F.cross_entropy(model(src, tgt_in).mT, tgt)
@@ -126,11 +131,15 @@ def measured(model: nn.Module, reads=shifted, forms: str = "two") -> dict:
     generator = torch.Generator().manual_seed(99)
     src, tgt = pairs(HELD_OUT, generator, forms)
     nats = F.cross_entropy(model(src, reads(tgt)).mT, tgt, reduction="none").mean(dim=0)
-    samples = write(model, src, reads, generator)
+    samples, likeliest = write(model, src, reads, generator), write(model, src, reads)
+    if forms == "sums":
+        shares = [(words == tgt).all(dim=1).double().mean().item() for words in (samples, likeliest)]
+    else:
+        shares = [one_form(words, src) for words in (samples, likeliest)]
     return {
         "nats": [round(nat, 4) for nat in nats.tolist()],
-        "sampled": round(one_form(samples, src), 3),
-        "greedy": round(one_form(write(model, src, reads), src), 3),
+        "sampled": round(shares[0], 3),
+        "greedy": round(shares[1], 3),
     }
 
 
@@ -156,6 +165,9 @@ ARMS = {
     "trained on its own words": {"own": True},
     "own words, rate 0.003": {"own": True, "rate": 0.003},
 }
+for rate in (0.003, 0.005, 0.01):
+    ARMS[f"sums, words before, {rate}"] = {"forms": "sums", "rate": rate, "updates": SUMS}
+    ARMS[f"sums, BOS only, {rate}"] = {"forms": "sums", "reads": blind, "rate": rate, "updates": SUMS}
 
 
 def main() -> None:
