@@ -91,6 +91,7 @@ SIZES = {
     "cost_steps": {"WIDTHS": [8], "AT_ONCE": 1, "LENGTHS": [2]},
     "decoder_memory": {"UPDATES": 4, "RANDOM_UPDATES": 1},
     "encoder_masked": {"N_TRAIN": 60, "RATES": [0.01], "UPDATES": 2},
+    "encoder_parts": {"RATES": [0.01], "CHOOSING": [0], "SEEDS": [1], "UPDATES": 2, "SIZES": [(3, 2, 4)]},
     "image_attention_boards": {"SOME": [0], "MANY": [0], "POOLED": 1, "READ": 1, "BOARDS": 20},
     "layer_norm_depth": {"RATES": [0.004], "FIRST": [0.004], "CHOOSING": [0], "SEEDS": [1]},
     "masks_writes": {"RATES": [0.01], "CHOOSING": [100], "SUBJECTS": 3, "LONGEST": 4},
