@@ -938,7 +938,11 @@ def test_the_translator_is_there_and_loads_its_weights_when_it_is_asked_for(open
 # of the translator's work keeps the page from answering.
 LONG = """window.courseLong = []; new PerformanceObserver(list => {
     for (const entry of list.getEntries()) window.courseLong.push([entry.startTime, entry.duration]); })
-    .observe({ type: 'longtask', buffered: true });"""
+    .observe({ type: 'longtask', buffered: true });
+Object.defineProperty(globalThis, 'CourseTranslator', { configurable: true, set(value) {
+    window.courseBegun = performance.now();
+    Object.defineProperty(globalThis, 'CourseTranslator', { value });
+} });"""
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
@@ -951,7 +955,7 @@ def test_the_first_act_is_seen_at_once_and_moves_nothing(width, height, book, vi
     page.wait_for_function("document.querySelector('.course-translator-said').ariaBusy === 'false'")
     assert card.locator("[data-another]").bounding_box()["y"] + 40 < height
     assert page.evaluate("window.courseMoved") <= 0.02
-    begun = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
+    begun = page.evaluate("window.courseBegun")
     long = [duration for start, duration in page.evaluate("window.courseLong") if start > begun]
     assert max(long, default=0) <= 400, "twice what is aimed at, for a busy machine"
     assert (seen.outside, seen.errors) == ([], [])

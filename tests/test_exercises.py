@@ -374,6 +374,7 @@ def test_solution_is_the_references_own_source(exercise):
     text, page = repr(solution), solution._repr_html_()
     source = inspect.getsource(exercise.reference)
     assert source.rstrip() in text
+    assert source.rstrip() not in solution._repr_mimebundle_()["text/plain"], "what a viewer shows that strips HTML"
     shown = [inspect.getsource(answer).rstrip() in text for answer in exercise.alternatives]
     assert shown == [True] + [False] * (len(shown) - 1)
     assert page.count("<details") == 5
