@@ -4,7 +4,8 @@
 
 SmolLM2-135M-Instruct, from `make weights`, is asked for the capital of France. "writes" is what it continues with,
 the likeliest token each time; "loss" is the mean loss per token of one right answer with its end, "The capital of
-France is Paris.<|im_end|>", in the same place. No chance is involved: about a minute on one core.
+France is Paris.<|im_end|>", in the same place. Ten questions are then put alone ("alone"), and in a chat whose answer
+is not opened ("not opened"): what comes first? No chance is involved: about two minutes on one core.
 """
 
 from collections.abc import Callable
@@ -18,6 +19,25 @@ from experiments import store
 QUESTION = "What is the capital of France?"
 ANSWER = "The capital of France is Paris."
 LONGEST = 16  # tokens
+FIRST = 5  # so many tokens are kept of what the ten questions get
+QUESTIONS = [
+    QUESTION,
+    "How many days are in a week?",
+    "What color is the sky?",
+    "Who wrote Hamlet?",
+    "Name three fruits.",
+    "Tell me a joke.",
+    "Translate to French: Good morning.",
+    "What is 2 + 2?",
+    "Is water wet?",
+    "Explain gravity in one sentence.",
+]
+
+
+def not_opened(tokenizer, question: str) -> list[int]:
+    """A chat without `<|im_start|>assistant` and the new line at its end."""
+    opening = 1 + len(tokenizer.encode("assistant\n"))
+    return chat(tokenizer, [question])[:-opening]
 
 
 def frames(tokenizer) -> dict[str, list[int]]:
@@ -25,11 +45,10 @@ def frames(tokenizer) -> dict[str, list[int]]:
     start, end = (tokenizer.specials[name] for name in ("<|im_start|>", "<|im_end|>"))
     whole = chat(tokenizer, [QUESTION])
     system_ends = whole.index(end) + 1 + len(tokenizer.encode("\n"))
-    opening = 1 + len(tokenizer.encode("assistant\n"))
     return {
         "as it is": whole,
         "no system text": whole[system_ends:],
-        "the answer not opened": whole[:-opening],
+        "the answer not opened": not_opened(tokenizer, QUESTION),
         "the answer closed": [*whole, end, *tokenizer.encode("\n")],
         "special tokens as letters": tokenizer.encode(tokenizer.decode(whole, special=True)),
         "the first token twice": [start, *whole],
@@ -38,10 +57,10 @@ def frames(tokenizer) -> dict[str, list[int]]:
 
 
 @torch.no_grad()
-def written(model, ids: list[int], end: int) -> list[int]:
+def written(model, ids: list[int], end: int, longest: int) -> list[int]:
     """The likeliest continuation, up to the end of the turn."""
     state, token, found = model.start(torch.tensor([ids[:-1]])), ids[-1], []
-    for _ in range(LONGEST):
+    for _ in range(longest):
         logits, state = model.step(torch.tensor([[token]]), state)
         token = logits[0, 0].argmax().item()
         found.append(token)
@@ -62,10 +81,20 @@ def main(read: Callable = smollm2) -> None:
     answer = [*tokenizer.encode(ANSWER), end]
     rows = []
     for name, ids in frames(tokenizer).items():
-        text = tokenizer.decode(written(model, ids, end), special=True)
+        text = tokenizer.decode(written(model, ids, end, LONGEST), special=True)
         rows.append({"frame": name, "writes": text, "loss": round(answer_loss(model, ids, answer), 2)})
         print(rows[-1], flush=True)
-    store(__file__, seeds=[0], question=QUESTION, answer=ANSWER, rows=rows)
+    questions = []
+    for question in QUESTIONS:
+        row = {"question": question}
+        for name, ids in {
+            "alone": tokenizer.encode(question),
+            "not opened": not_opened(tokenizer, question),
+        }.items():
+            row[name] = tokenizer.decode(written(model, ids, end, FIRST), special=True)
+        questions.append(row)
+        print(row, flush=True)
+    store(__file__, seeds=[0], question=QUESTION, answer=ANSWER, rows=rows, questions=questions)
 
 
 if __name__ == "__main__":

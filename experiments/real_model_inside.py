@@ -13,7 +13,10 @@ another token after the cut ("heir").
 
 *Induction.* 40 random tokens, twice. One seed chooses the six heads with the largest scores, and the head that looks
 most at the token before. Ten fresh seeds measure the loss of both copies: as it is, without the six, without that one
-head, and without six of the half of all heads with the least scores (that one head apart), drawn five times a seed.
+head, and without six of the half of all heads with the least scores (that one head apart), drawn five times a seed. In
+"not repeated", 40 other random tokens follow in place of the second copy, as they are and without the six. "scores" has
+the induction scores of the six: as they are, without that one head, and without another head of its layer, which the
+seed draws.
 
 *Lens.* "The capital of … is", twelve countries. After each layer, at the last position: the rank of the right capital
 among all tokens, and how far its logit is above its mean at the eleven other prompts.
@@ -48,7 +51,7 @@ from course_lib.pretrained.inside import (
     streams,
 )
 from experiments import store
-from experiments.real_model_slips import page
+from experiments.real_model_slips import CAPITALS, page
 
 CHOOSING = 0  # the seed that chooses heads
 SEEDS = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19]  # those that measure
@@ -58,20 +61,6 @@ ROWS, COPY = 2, 40
 BEST, DRAWS = 6, 5
 COUNTRY, LAST = 3, 4  # positions in a prompt
 LAYERS = [0, 10, 20, 21, 22, 23, 24, 25, 29]  # after which a stream is put in
-CAPITALS = {
-    "France": "Paris",
-    "Italy": "Rome",
-    "Japan": "Tokyo",
-    "Germany": "Berlin",
-    "Spain": "Madrid",
-    "Russia": "Moscow",
-    "Egypt": "Cairo",
-    "England": "London",
-    "Greece": "Athens",
-    "Ireland": "Dublin",
-    "Cuba": "Havana",
-    "China": "Beijing",
-}
 
 Heads = list[tuple[int, int]]
 
@@ -185,6 +174,19 @@ def twice(model: LanguageModel, seed: int) -> Tensor:
     return torch.cat([copy, copy], dim=1)
 
 
+def not_repeated(model: LanguageModel, seed: int) -> Tensor:
+    """The same random tokens, followed by others."""
+    first = twice(model, seed)[:, :COPY]
+    return torch.cat([first, twice(model, seed + 1000)[:, :COPY]], dim=1)
+
+
+def six_scores(model: LanguageModel, ids: Tensor, six: Heads, silenced: Heads) -> list[float]:
+    """The induction scores of the six without some heads."""
+    with edit_weights(model, silence(*silenced)):
+        scores = induction_scores(attention_weights(model, ids), COPY).mean(dim=1)
+    return rounded(torch.stack([scores[head] for head in six]))
+
+
 @torch.no_grad()
 def copies_loss(model: LanguageModel, ids: Tensor, heads: Heads) -> list[float]:
     """The loss of the first copy and of the second without these heads."""
@@ -208,6 +210,18 @@ def induction(model: LanguageModel) -> dict:
         row = {"seed": seed, "as it is": copies_loss(model, ids, [])}
         row |= {"six": copies_loss(model, ids, best), "previous": copies_loss(model, ids, [before])}
         row["others"] = [copies_loss(model, ids, [least[i] for i in draw]) for draw in draws]
+        other_text = not_repeated(model, seed)
+        row["not repeated"] = {
+            "as it is": copies_loss(model, other_text, []),
+            "six": copies_loss(model, other_text, best),
+        }
+        neighbors = [head for head in range(n_heads) if head != before[1]]
+        neighbor = (before[0], neighbors[torch.randint(len(neighbors), (1,), generator=generator).item()])
+        row["scores"] = {
+            "as it is": six_scores(model, ids, best, []),
+            "previous": six_scores(model, ids, best, [before]),
+            "neighbor": six_scores(model, ids, best, [neighbor]),
+        }
         rows.append(row)
         print(row, flush=True)
     return {

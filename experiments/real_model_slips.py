@@ -1,10 +1,12 @@
-"""Slips in reading a real model, all of which fit: does a short prompt show them, and does the loss of a page?
+"""Slips in reading a real model, all of which fit: does a short prompt show them, a chat, and the loss of a page?
 
     python -m experiments.real_model_slips
 
 SmolLM2-135M-Instruct, from `make weights`. Each slip is put into the finished model. "next" is the likeliest word
 after "The capital of France is", "gap" how far its logit is ahead of the second; "loss" the mean loss per token of
-a page that was written for this course, so that no model has learned it by heart. No chance is involved: about 2
+a page that was written for this course, so that no model has learned it by heart. "hidden" looks closer at the slips
+after which this word is still the same: how many of twelve such sentences go on with the right capital, and how the
+answers to five questions begin in the frame of a chat, the likeliest token each time. No chance is involved: about 2
 minutes on one core.
 """
 
@@ -18,10 +20,33 @@ from torch import nn
 from torch.nn import functional as F
 
 from course_lib.language_model import LanguageModel
-from course_lib.pretrained import smollm2
+from course_lib.pretrained import chat, smollm2
 from experiments import store
+from experiments.real_model_frames import written
 
 PROMPT = "The capital of France is"
+CAPITALS = {
+    "France": "Paris",
+    "Italy": "Rome",
+    "Japan": "Tokyo",
+    "Germany": "Berlin",
+    "Spain": "Madrid",
+    "Russia": "Moscow",
+    "Egypt": "Cairo",
+    "England": "London",
+    "Greece": "Athens",
+    "Ireland": "Dublin",
+    "Cuba": "Havana",
+    "China": "Beijing",
+}
+QUESTIONS = [
+    "What is the capital of France?",
+    "What is the capital of Japan?",
+    "How many days are in a week?",
+    "What color is the sky?",
+    "Who wrote Hamlet?",
+]
+LONGEST = 12  # tokens of an answer
 PAGE = """\
 The harbor office opened at seven, but Marta was always there a little earlier, because the kettle needed ten
 minutes and the radio needed luck. On that Tuesday the luck had run out. She turned the dial past two stations
@@ -66,6 +91,23 @@ def page(tokenizer) -> torch.Tensor:
 @torch.no_grad()
 def page_loss(model: LanguageModel, ids: torch.Tensor) -> float:
     return F.cross_entropy(model(ids)[0, :-1], ids[0, 1:]).item()
+
+
+@torch.no_grad()
+def right_capitals(model: LanguageModel, tokenizer) -> int:
+    """How many sentences like PROMPT go on with the first token of the right capital."""
+    right = 0
+    for country, capital in CAPITALS.items():
+        ids = torch.tensor([tokenizer.encode(f"The capital of {country} is")])
+        right += model(ids)[0, -1].argmax().item() == tokenizer.encode(f" {capital}")[0]
+    return right
+
+
+def answers(model: LanguageModel, tokenizer) -> list[str]:
+    """The beginning of the answer to each of QUESTIONS."""
+    end = tokenizer.specials["<|im_end|>"]
+    ids = [written(model, chat(tokenizer, [question]), end, LONGEST) for question in QUESTIONS]
+    return [tokenizer.decode(answer, special=True) for answer in ids]
 
 
 def exchanged(first: str, second: str) -> Callable:
@@ -171,16 +213,21 @@ def slipped(model: LanguageModel, slip: Callable):
 def main(read: Callable = smollm2) -> None:
     model, tokenizer = read()
     text, prompt = page(tokenizer), torch.tensor([tokenizer.encode(PROMPT)])
-    rows = []
+    rows, hidden = [], []
     for name, slip in SLIPS.items():
         with slipped(model, slip), torch.no_grad():
             best = model(prompt)[0, -1].topk(2)
             word = tokenizer.decode([best.indices[0].item()])
             row = {"slip": name, "next": word, "gap": round((best.values[0] - best.values[1]).item(), 2)}
             rows.append(row | {"loss": round(page_loss(model, text), 3)})
-        print(rows[-1], flush=True)
+            print(rows[-1], flush=True)
+            if word == rows[0]["next"]:
+                capitals = right_capitals(model, tokenizer)
+                hidden.append({"slip": name, "capitals": capitals, "chat": answers(model, tokenizer)})
+                print(hidden[-1], flush=True)
     floor = math.log(model.config.vocab_size)
-    store(__file__, seeds=[0], page=PAGE, tokens=text.shape[1], guessing=round(floor, 2), rows=rows)
+    numbers = {"tokens": text.shape[1], "guessing": round(floor, 2), "rows": rows}
+    store(__file__, seeds=[0], page=PAGE, **numbers, questions=QUESTIONS, hidden=hidden)
 
 
 if __name__ == "__main__":
