@@ -125,6 +125,7 @@ SIZES = {
     "seq2seq_choosing": {"LONG": 2},
     "seq2seq_lengths": {"SEQUENCES": 4},
     "seq2seq_probe": {"N_TRAIN": 30, "N_TEST": 10},
+    "training_limits": {"REPORTED": {"post": [0], "long": [0]}},
     "training_recipes": {"CHOOSING": [0], "FEW": [0], "FRESH": [0], "SPOILED": 1, "train_once": shortly},
     "training_warmup": {"FRESH": [0], "train_once": shortly},
     "translation_depth": {"UPDATES": {"Transformer": 1, "GRU": 1}, "MORE_UPDATES": 1, "OLD": 10, "NEW": 5},
