@@ -96,7 +96,6 @@ def trained(
     forms: str = "two",
     rate: float = 0.01,
     own: bool = False,
-    updates: int = UPDATES,
     **sizes: int,
 ) -> nn.Module:
     """A new model, trained to write each word from what it reads."""
@@ -104,6 +103,7 @@ def trained(
     generator = torch.Generator().manual_seed(seed)
     model = Translator(VOCAB, **sizes).double()
     optimizer = torch.optim.Adam(model.parameters(), lr=rate, betas=(0.9, 0.98))
+    updates = SUMS if forms == "sums" else UPDATES
     warm_up_then_fall = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, rate, updates, pct_start=0.1, cycle_momentum=False
     )
@@ -166,8 +166,8 @@ ARMS = {
     "own words, rate 0.003": {"own": True, "rate": 0.003},
 }
 for rate in (0.003, 0.005, 0.01):
-    ARMS[f"sums, words before, {rate}"] = {"forms": "sums", "rate": rate, "updates": SUMS}
-    ARMS[f"sums, BOS only, {rate}"] = {"forms": "sums", "reads": blind, "rate": rate, "updates": SUMS}
+    ARMS[f"sums, words before, {rate}"] = {"forms": "sums", "rate": rate}
+    ARMS[f"sums, BOS only, {rate}"] = {"forms": "sums", "reads": blind, "rate": rate}
 
 
 def main() -> None:

@@ -90,6 +90,7 @@ SIZES = {
     "cost_recurrent": {"PLANS": [(8, 2, 4)]},
     "cost_steps": {"WIDTHS": [8], "AT_ONCE": 1, "LENGTHS": [2]},
     "decoder_memory": {"UPDATES": 4, "RANDOM_UPDATES": 1},
+    "decoder_question": {"SUMS": 2},
     "encoder_masked": {"N_TRAIN": 60, "RATES": [0.01], "UPDATES": 2},
     "encoder_parts": {"RATES": [0.01], "CHOOSING": [0], "SEEDS": [1], "UPDATES": 2, "SIZES": [(3, 2, 4)]},
     "image_attention_boards": {"SOME": [0], "MANY": [0], "POOLED": 1, "READ": 1, "BOARDS": 20},
