@@ -27,10 +27,10 @@ def controls(path: Path) -> list[str]:
 
 
 def letters(path: Path) -> list[str]:
-    """The text of a drawing is not smaller than 11 pixels where the screen is a phone's."""
+    """The text of a drawing is not smaller than 11 pixels where the screen is a phone's, which shows no broad one."""
     found = {}
     for cell, drawn in _html(path):
-        for drawing in drawn.select("svg[viewbox]:has(text)"):
+        for drawing in drawn.select("svg[viewbox]:has(text):not(.course-broad svg)"):
             wide = float(drawing["viewbox"].split()[2])
             shown = min(float(drawing.get("width", PHONE)), PHONE)
             for text in drawing("text"):
