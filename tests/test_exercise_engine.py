@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import torch
 
+from course_lib.encoder import EncoderLayer
 from course_lib.multi_head import MultiHeadAttention
 from course_practice import engine, exercises
 from course_practice.engine import Exercise, Mistake, case, run
@@ -604,7 +605,13 @@ def test_long_values_are_cut():
         (lambda: torch.ones(2).softmax(3), "That axis does not exist here"),
         (lambda: torch.ones(2, dtype=torch.half).masked_fill(torch.ones(2) > 0, -1e10), "half precision"),
         (lambda: torch.einsum("ij,jk->ik", torch.ones(2, 3), torch.ones(2, 3)), ""),  # its own words are the best
-        (lambda: double(), "too few arguments"),
+        (lambda: double(), "`double` was called with too few arguments, without 'x'"),
+        (lambda: torch.nn.MultiheadAttention(2, 1)(torch.ones(1, 2)), "`MultiheadAttention.forward` was called"),
+        (lambda: torch.tensor([torch.ones(2)]), "`torch.stack` makes"),
+        (lambda: torch.ones(2, 1).add_(torch.ones(2, 2)), "must have its shape, [2, 1], and this has [2, 2]"),
+        (lambda: torch.ones(2, 3)[torch.arange(2), torch.arange(3)], "these have the shapes [2], [3]"),
+        (lambda: torch.ones(2, 3).gather(1, torch.tensor([0])), "an index with as many axes"),
+        (lambda: torch.ones(2, 3)[torch.tensor([2])], "the shape of what it reads"),
         (lambda: double(1, 2), "2 were given"),
         (lambda: double(y=1), "no parameter named `y`"),
         (lambda: None.shape, "Something is None"),
@@ -643,6 +650,24 @@ def _loaded(**shapes):
 def _unpack(values):
     first, second = values
     return first + second
+
+
+def test_a_list_is_made_a_tensor_by_the_function_that_takes_it():
+    assert "`torch.stack(…)`" in judge(lambda x: list(2 * x)).message
+    assert "`torch.tensor(…)`" in judge(lambda x: (2 * x).tolist()).message
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_known_mistake_that_stops_with_an_error_shows_where():
+    class MyLayer(EncoderLayer):
+        def forward(self, x, mask=None):
+            first, second = self.residuals
+            attended = self.attention(x, x, x, mask)
+            return second(first(x, attended), self.feed_forward)
+
+    result = check("encoder.layer", MyLayer)
+    assert result.diagnosis == "part-called-too-early"
+    assert result.details == (("Your line", "return second(first(x, attended), self.feed_forward)"),)
 
 
 def test_text_of_a_result_is_escaped_in_html():

@@ -319,6 +319,13 @@ def test_a_line_of_a_helper_is_told_with_its_name(toy, notebook):
     assert "Look at line 4 (in `lengths`): along which axis" in result.message
 
 
+def test_the_line_of_an_error_is_shown_once(toy, notebook):
+    answer = notebook("def answer(x, key, d):\n    return x @ key / d**0.5")
+    result = check_exercise(toy("scaled"), answer)
+    assert dict(result.details)["Error"]
+    assert [name for name, text in result.details if "x @ key" in text] == ["Line 2"]
+
+
 def test_lambdas_closures_and_decorated_functions_are_repaired(toy, notebook):
     def around(size):
         def answer(x, key, d):

@@ -9,7 +9,7 @@ import torch
 
 from course_practice.engine import progress
 from course_practice.engine.answers import difference_in, run
-from course_practice.engine.compare import Difference, brief, is_not_a_tensor, is_zero_one
+from course_practice.engine.compare import Difference, brief, is_a_list_of_tensors, is_not_a_tensor, is_zero_one
 from course_practice.engine.explain import explain
 from course_practice.engine.inputs import input_of
 from course_practice.engine.model import Budget, Exercise, Search
@@ -139,7 +139,7 @@ def _judge_answers(exercise: Exercise, obj: Any, time_limit: float, budget: Budg
     if trial.has(is_zero_one):
         note = _ZERO_ONE
     elif trial.has(is_not_a_tensor):
-        note = _NOT_A_TENSOR
+        note = _NOT_A_TENSOR.format("stack" if trial.has(is_a_list_of_tensors) else "tensor")
     else:
         note = cut or trial.remark(time_limit)
     return Result(exercise.id, True, True, f"passed, {len(cases)} of {len(cases)} cases.{note}", kind="passed")
@@ -157,7 +157,7 @@ _ZERO_ONE = (
 )
 
 _NOT_A_TENSOR = (
-    " Valid, but a list or an array: make it a tensor (`torch.tensor(…)`) and check again, then it is also kept for"
+    " Valid, but a list or an array: make it a tensor (`torch.{}(…)`) and check again, then it is also kept for"
     " your own Transformer."
 )
 

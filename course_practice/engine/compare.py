@@ -179,6 +179,14 @@ def is_not_a_tensor(expected: Any, got: Any) -> bool:
     return isinstance(expected, torch.Tensor) and expected.dim() > 0 and not isinstance(got, torch.Tensor)
 
 
+def is_a_list_of_tensors(expected: Any, got: Any) -> bool:
+    """Was a tensor expected, and is this a list whose items are tensors, so that `torch.tensor` refuses it?"""
+    if isinstance(expected, tuple) and isinstance(got, tuple | list):
+        return any(map(is_a_list_of_tensors, expected, got))
+    is_a_list = is_not_a_tensor(expected, got) and isinstance(got, tuple | list)
+    return is_a_list and any(isinstance(item, torch.Tensor) for item in got)
+
+
 def brief(value: Any, limit: int = 400) -> str:
     """A value as a reader wants to see it: a tensor rounded to four digits, anything else by its own name."""
     value = plain(value)

@@ -32,6 +32,22 @@ _EXPLANATIONS = {
     r"expected Tensor as element (\d+) in argument 0, but got (\w+)": (
         "`cat` and `stack` join tensors, and item {0} is of type {1}: make it a tensor first."
     ),
+    r"only one element tensors can be converted|Tensor with \d+ elements cannot be converted to Scalar": (
+        "One number is wanted, and here comes a tensor of several. (`torch.tensor` takes numbers; `torch.stack` makes "
+        "one tensor of a list of them.)"
+    ),
+    r"output with shape (\[.*?\]) doesn't match the broadcast shape (\[.*?\])": (
+        "What is written into a tensor, as by `+=`, must have its shape, {0}, and this has {1}. Print the shapes "
+        "of both sides."
+    ),
+    r"indexing tensors could not be broadcast together with shapes (.+)": (
+        "Index tensors must broadcast to one shape, and these have the shapes {0}: shapes line up from the right, and "
+        "`[:, None]` makes a column."
+    ),
+    r"Index tensor must have the same number of dimensions as (?:input|self) tensor": (
+        "`gather` wants an index with as many axes as the tensor it reads: print both shapes. `[..., None]` adds one "
+        "at the end."
+    ),
     r"^(\w+)\(\): Expected reduction dim to be specified for input.numel\(\) == 0": (
         "`{0}` has nothing to look at: the tensor is empty, so a slice has kept nothing. Print its shape."
     ),
@@ -58,6 +74,9 @@ _EXPLANATIONS = {
     ),
     r"(?s)Error\(s\) in loading state_dict.*?size mismatch for ([\w.]+): .*?\[(.*?)\].*?\[(.*?)\]": (
         "`load_state_dict` is given ({1}) for `{0}`, and the model has ({2}) there."
+    ),
+    r"(\w+(?:\.\w+)?)\(\) missing \d+ required positional arguments?: (.+)": (
+        "`{0}` was called with too few arguments, without {1}."
     ),
     r"missing (\d+) required positional argument": "A function was called with too few arguments.",
     r"takes (.+?) positional arguments? but (\d+) (?:was|were) given": "It takes {0} arguments but {1} were given.",
@@ -112,7 +131,10 @@ _EXPLANATIONS = {
     r"selected index k out of range": (
         "`topk` is asked for more numbers than there are on its axis: print the shape of what it is given."
     ),
-    r"(?:index|target) .*out of (?:range|bounds)": "An index points past its axis: print it. Is it for another one?",
+    r"(?:index|target) .*out of (?:range|bounds)": (
+        "An index points past its axis: print it, and the shape of what it reads. Does it stand at the place of the "
+        "axis that it is meant for?"
+    ),
 }
 
 

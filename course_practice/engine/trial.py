@@ -189,9 +189,15 @@ class Trial:
         if not isinstance(mistake.wrong, Change):
             return result
         lines = dict(sorted(line for single in singles for line in guilty_lines(single.wrong, self.obj).items()))
-        quotes = tuple((f"Line {line}", text) for line, text in lines.items())
+        error = self.outcomes[next(iter(self.differences))].error
+        quotes = tuple((f"Line {line}", text) for line, text in lines.items()) or self._line_of(error)
         hint = authors_lines(mistake.wrong, self.obj)
         return replace(result, lines=tuple(lines), details=quotes, hints=(*result.hints, *([hint] if hint else [])))
+
+    def _line_of(self, error: BaseException | None) -> tuple[tuple[str, str], ...]:
+        """The learner's line at which an error stops the code, where there is one."""
+        line = learner_line(error, file_of(self.obj)) if error is not None else None
+        return (("Your line", line[1]),) if line else ()
 
     def is_like(self, mistake: Mistake, rounds: float = math.inf) -> bool:
         """Does the learner's object do on every case what this wrong implementation does? Wrong cases tell at once."""
@@ -314,8 +320,7 @@ class Trial:
     def _details(self, given: Case, outcome: Outcome) -> tuple[tuple[str, str], ...]:
         found: tuple[tuple[str, str], ...] = ()
         if outcome.error is not None:
-            line = learner_line(outcome.error, file_of(self.obj))
-            found += (("Your line", line[1]),) if line else ()
+            found += self._line_of(outcome.error)
             found += (("Error", f"{type(outcome.error).__name__}: {outcome.said}".splitlines()[0]),)
         found += input_of(self.exercise, given)
         return (*found, ("Printed by your code", first_lines(outcome.printed))) if outcome.printed else found
@@ -358,5 +363,7 @@ def with_repair(
 ) -> Result:
     """The result of an attempt that a small change would make right: where to look, and the change as the last hint."""
     result = failed(exercise, Difference(found.kind, f"{found.sentence} {repair.sentence}"), details)
-    details, hints = (*repair.quotes, *result.details), (*result.hints, repair.hint)
+    shown = {text for _, text in repair.quotes}
+    others = (each for each in result.details if each[0] != "Your line" or each[1] not in shown)
+    details, hints = (*repair.quotes, *others), (*result.hints, repair.hint)
     return replace(result, details=details, hints=hints, lines=repair.lines, repair=repair.kind)
