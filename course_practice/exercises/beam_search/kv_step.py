@@ -46,11 +46,11 @@ def _case(batch, n, d, d_k, about, seed, max_len=12):
 EXERCISE = Exercise(
     reference=kv_step,
     cases=lambda: [
-        _case(1, 2, 3, 2, "two tokens before", 0),
+        _case(3, 1, 2, 4, "one token before", 0, max_len=5),
         _case(2, 0, 4, 3, "the first token: the cache is empty", 10),
         _case(3, 5, 4, 7, "all sizes different", 20),
         _case(3, 3, 3, 3, "all sizes equal", 30),
-        _case(3, 1, 3, 3, "one token before, and a table of three positions", 50, max_len=3),
+        _case(4, 1, 4, 4, "a table of as many positions as sentences", 50, max_len=4),
         _case(2, 9, 5, 4, "a longer cache", 40),
     ],
     alternatives=(with_pytorch,),
