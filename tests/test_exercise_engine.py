@@ -1,5 +1,6 @@
 """The check engine: whatever a learner's code does, the notebook goes on and hears a plain sentence."""
 
+import contextlib
 import functools
 import importlib
 import inspect
@@ -600,6 +601,13 @@ def test_long_values_are_cut():
         (lambda: torch.nn.Conv2d(1, 1, 3)(torch.ones(1, 2, 2)), "is the padding missing?"),
         (lambda: torch.ones(2, 3).T.view(6), "use `reshape`"),
         (lambda: torch.ones(2, 3).view(7), "6 numbers cannot be arranged as [7]"),
+        (lambda: np.ones(6).reshape(-1, 4), "6 numbers cannot be arranged as (4)"),
+        (lambda: np.array([[1, 2], [3]]), "Lists of different lengths"),
+        (lambda: torch.tensor([[1, 2], [3]]), "Lists of different lengths"),
+        (lambda: next({}), "something of type dict"),
+        (lambda: _entered(0), "no `yield` is reached"),
+        (lambda: _entered(2), "`yield` is reached a second time"),
+        (lambda: {[1, 2]}, "make a tuple of it"),
         (lambda: ~torch.ones(2), "booleans"),
         (lambda: torch.ones(2).masked_fill(torch.ones(2), 0), "boolean mask"),
         (lambda: torch.ones(2).softmax(3), "That axis does not exist here"),
@@ -641,6 +649,16 @@ def test_common_errors_are_explained(cause, words):
     with pytest.raises(Exception) as caught:  # noqa: PT011
         cause()
     assert words in explain(caught.value), str(caught.value)
+
+
+def _entered(n_yields):
+    @contextlib.contextmanager
+    def manager():
+        for _ in range(n_yields):
+            yield
+
+    with manager():
+        pass
 
 
 def _loaded(**shapes):

@@ -25,6 +25,12 @@ _EXPLANATIONS = {
         "After a transpose the numbers no longer lie in order in memory, so `view` cannot regroup them: use `reshape`."
     ),
     r"shape '(.+?)' is invalid for input of size (\d+)": "{1} numbers cannot be arranged as {0}: multiply it out.",
+    r"cannot reshape array of size (\d+) into shape (\(.*\))": (
+        "{0} numbers cannot be arranged as {1}: multiply it out. (NumPy leaves out a -1, or calls it newaxis.)"
+    ),
+    r"inhomogeneous shape|expected sequence of length \d+ at dim": (
+        "Lists of different lengths make no table: pad them, or take each list by itself."
+    ),
     r"Kernel size can't be greater than actual": "The kernel is larger than the image: is the padding missing?",
     r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got size (\d+)": (
         "Tensors that are joined along axis {0} must have the same size on all other axes; here {1} meets {2}."
@@ -106,6 +112,22 @@ _EXPLANATIONS = {
     r"cannot assign '([\w.]+)' as parameter '(\w+)'": (
         "`{1}` takes a parameter, and here comes something of type {0}: if that is a module, its parameter is `.{1}`."
     ),
+    r"generator didn't stop": (
+        "A context manager yields once, and here `yield` is reached a second time. Does it stand in a loop? Put it "
+        "behind the loop."
+    ),
+    r"generator didn't yield": (
+        "A context manager yields once, and here no `yield` is reached. Write it where the block is to run, outside "
+        "of every loop and `if`."
+    ),
+    r"'(\w+)' object is not an iterator": (
+        "An iterator is wanted, and here comes something of type {0}: under `@contextmanager`, `yield` is missing; "
+        "elsewhere, `iter(…)` makes an iterator."
+    ),
+    r"unhashable type: 'list'": (
+        "A list can be neither counted nor a key, because it may change: make a tuple of it. Or is this a list of "
+        "lists where a list was expected?"
+    ),
     r"object has no attribute '(\w+)'": (
         "There is no `{0}` on that object: a typing mistake, or another type than you think?"
     ),
@@ -116,8 +138,8 @@ _EXPLANATIONS = {
         "parentheses: `a <= b & c <= d` compares `b & c`."
     ),
     r"(too many|not enough) values to unpack \(expected (?:at least )?(\d+)": (
-        "{0} values for the {1} names on the left: print what stands on the right, or its shape. (A tensor comes "
-        "apart along its first axis.)"
+        "{0} values for the {1} names on the left: print what stands on the right. If it is a tensor, it comes apart "
+        "along its first axis: print its shape."
     ),
     (
         r"'float' object cannot be interpreted as an integer|by non-int of type 'float'"

@@ -7,6 +7,19 @@ from course_practice.assembly.wrong_parts import put_in
 from course_practice.engine import Exercise, case
 
 
+class _Part:
+    """A part to put in, which a message shows by what it computes."""
+
+    def __init__(self, words, function):
+        self.words, self.function = words, function
+
+    def __call__(self, x):
+        return self.function(x)
+
+    def __repr__(self):
+        return f"<{self.words}>"
+
+
 class AsAClass:
     def __init__(self, parts):
         self.parts = parts
@@ -55,10 +68,10 @@ def _workshop():
                 sys.modules[name] = module
 
 
-TEN_TIMES = {"workshop.machine.double": lambda x: 10 * x}
+TEN_TIMES = {"workshop.machine.double": _Part("10 * x", lambda x: 10 * x)}
 PARTS = {
     "one part": TEN_TIMES,
-    "two parts": {**TEN_TIMES, "workshop.machine.more": lambda x: x - 1},
+    "two parts": {**TEN_TIMES, "workshop.machine.more": _Part("x - 1", lambda x: x - 1)},
     "an error in the block": TEN_TIMES,
     "an interrupt in the block": TEN_TIMES,
     "a machine that has another part already": TEN_TIMES,
@@ -68,7 +81,7 @@ PARTS = {
 
 def _run(obj, given):
     """What the machine makes of 5 (11 with its own parts) in the block and behind it, in words."""
-    (about,) = given.args
+    (parts,), about = given.args, given.about
     with _workshop() as machine:
 
         def now():
@@ -79,9 +92,14 @@ def _run(obj, given):
 
         if "already" in about:
             machine.double = lambda x: 1000 * x
-        manager = obj(dict(PARTS[about]))
+        manager = obj(dict(parts))
         if manager is None:
             return None
+        if not hasattr(manager, "__enter__"):
+            raise TypeError(
+                f"expected a context manager, which `with` can enter, got a {type(manager).__name__}: write "
+                "`@contextmanager` above the function, and `yield` where the block runs"
+            )
         found = []
         try:
             with manager:
@@ -100,5 +118,8 @@ def _run(obj, given):
 
 
 EXERCISE = Exercise(
-    reference=put_in, call=_run, cases=lambda: [case(about, about=about) for about in PARTS], alternatives=(AsAClass,)
+    reference=put_in,
+    call=_run,
+    cases=lambda: [case(parts, about=about) for about, parts in PARTS.items()],
+    alternatives=(AsAClass,),
 )
