@@ -1,3 +1,6 @@
+import numpy as np  # noqa: F401 - mistakes use it
+import torch  # noqa: F401
+
 from course_practice.engine import Exercise, case
 
 
