@@ -47,7 +47,8 @@ class _Words(nn.Module):
 
 @torch.no_grad()
 def _tied_and_changed(obj, given):
-    """The trained numbers, and the logits after each parameter was changed; then again with other weights loaded."""
+    """How many numbers are trained, in words, because a message shows them; and the logits after each parameter was
+    changed; then again with other weights loaded."""
     vocab_size, d_model = given.args[0]
     model = obj(_Words(vocab_size, d_model))
     if model is None:
@@ -70,7 +71,8 @@ def _tied_and_changed(obj, given):
         for number, parameter in enumerate(model.parameters()):
             parameter += randn(*parameter.shape, seed=number + 2)
         found.append(model(src, tgt))
-    return torch.tensor(sum(p.numel() for p in model.parameters() if p.requires_grad)), *found
+    n_trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    return f"{n_trained} numbers to train", *found
 
 
 EXERCISE = Exercise(
