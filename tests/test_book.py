@@ -806,7 +806,7 @@ def test_the_first_page_answers_a_table_of_clicks_as_the_exercise_does(book, vis
 
 def test_the_first_button_leads_on_to_where_its_reader_was(book, visit):
     page = visit().open(book / "book/index.html")
-    assert page.locator(".course-first").inner_text() == "Start here: five questions"
+    assert page.locator(".course-first").inner_text() == "Start with chapter 01"
     page.goto((book / "chapters/05_masks.html").as_uri())
     page.locator("#the-causal-mask").scroll_into_view_if_needed()
     kept = page.wait_for_function("localStorage.getItem('transformer-course-read')").json_value()

@@ -25,7 +25,7 @@ SECTION = "the-causal-mask"
 WORDS = ("a", "girl", "reads", "books")
 TASK = (
     "A model writes from left to right. While a word (a row) is being read, which words (the columns) may it see? Its "
-    "future must stay hidden, since that is what the model has to guess. Click the cells."
+    "future must stay hidden, since that is what the model has to guess. Click the cells (✓: may see)."
 )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 from docutils import nodes
-from page_map import exists, required, title_of, totals
+from page_map import exists, required, totals
 from page_ways import takes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -29,9 +29,10 @@ class Start(SphinxDirective):
         mistakes = sum(len(yaml.safe_load(p.read_text(encoding="utf-8"))) for p in (book / "pitfalls").glob("*.yml"))
         hours = totals(env)
         facts = {
-            takes(env)[0]: 'an evening, until a <a href="#three-ways-through">model of your own parts</a> writes',
+            takes(env)[0]: 'for <a href="#three-ways-through">a model of your own</a> that writes; '
+            f"the whole course takes {takes(env)[-1]}",
             f"{hours['exercises']} exercises": f"in {len(required(env))} chapters, whose checks name your mistake",
-            f"{mistakes} mistakes": "that others made, each with what it does",
+            f"{mistakes} mistakes": "that people make, each with what it does to a model",
             f"{translator['exact_match']['test']:.1%} right": "of 1,000 new sentences: the translator of "
             f"chapter 17, after {translator['updates']:,} updates on a CPU",
         }
@@ -44,17 +45,17 @@ class Start(SphinxDirective):
 
     def buttons(self) -> str:
         links = []
-        if exists(self.env, ASKS):
-            links.append(f'<a class="course-first" href="{self.address(ASKS)}#{TEST}">Start here: five questions</a>')
+        if exists(self.env, FIRST):
+            links.append(f'<a class="course-first" href="{self.address(FIRST)}">Start with chapter {FIRST[:2]}</a>')
         if exists(self.env, SEEN):
-            links.append(f'<a href="{self.address(SEEN)}#{SECTION}">Look inside</a>')
+            links.append(f'<a href="{self.address(SEEN)}#{SECTION}">Look into chapter {SEEN[:2]}</a>')
         return " ".join(links)
 
     def begin(self) -> str:
         if not exists(self.env, ASKS) or not exists(self.env, FIRST):
             return ""
-        first, asks = (f'<a href="{self.address(name)}">{title_of(self.env, name)}</a>' for name in (FIRST, ASKS))
-        return f'<p class="course-begin">Five right answers lead to {first}, fewer to {asks}.</p>'
+        asks = f'<a href="{self.address(ASKS)}#{TEST}">Five questions</a>'
+        return f'<p class="course-begin">New to tensors or gradients? {asks} say whether to begin with {ASKS[:2]}.</p>'
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -180,7 +180,7 @@ def card(docname: str) -> str:
     if docname == FRONT:
         return (
             f'{begin} data-parts="{escape(json.dumps(PARTS))}" data-first="{FIRST}">'
-            '<p class="course-translator-title">A sentence new to this Transformer</p>'
+            '<p class="course-translator-title">Live: a new sentence, and its attention</p>'
             f'{still()}<button type="button" data-another>Another of the {len(page_test()):,} test sentences</button>'
             f"<details><summary>Write your own sentence</summary><p>{front_words(words)}</p></details></div>"
         )

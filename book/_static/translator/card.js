@@ -138,7 +138,8 @@ function courseTranslatorCard(place, translator) {
   // A chapter says what to choose, and has it above the result. On the front page, the result comes first.
   const own = place.querySelector("details");
   if (own) {
-    own.append(form, byParts(), fold());
+    own.firstElementChild.after(form, byParts()); // what it knows is said below
+    own.append(fold());
     own.addEventListener("toggle", () => { if (own.open) input.focus(); });
   } else {
     form.append(settings);
@@ -340,8 +341,8 @@ function courseTranslatorCard(place, translator) {
     const letters = known.size ? [] : translator.unknown(typed);
     const notes = known.size ? notesOn(typed, written(), known) : [];
     if (letters.length) notes.push(" No word of its training has ", ...quoted(letters), " in that place: the translation is a guess.");
-    said.replaceChildren(...expected(typed), element("strong", {}, written()), ...verdict(typed),
-      ` ${steps.length} tokens in ${seconds.toFixed(2)} seconds on this machine.`, ...notes,
+    said.replaceChildren(...expected(typed), element("strong", {}, written()), ...verdict(typed), ...notes,
+      ` ${steps.length} tokens in ${seconds.toFixed(2)} seconds on this machine.`,
       marks.length ? ` Left out: ${marks.map((mark) => `“${mark}”`).join(", ")}, never seen in training.` : "");
     said.style.minHeight = "";
     said.ariaBusy = "false";
@@ -364,8 +365,12 @@ function courseTranslatorCard(place, translator) {
     });
   }
 
-  // Write this sentence of the test, or any.
-  return (number = Math.floor(test.length * Math.random())) => {
+  // Write this sentence of the test, or any as long as the first: then what is below stays where it is.
+  const long = [...test.keys()].filter((number) => {
+    const [source, reference] = test[number].map((text) => text.split(" ").length);
+    return [5, 6].includes(source) && reference <= 9;
+  });
+  return (number = long[Math.floor(long.length * Math.random())]) => {
     [input.value] = test[number];
     return translate();
   };
