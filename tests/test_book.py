@@ -1061,6 +1061,20 @@ def test_a_browser_that_keeps_nothing_searches_and_changes_the_theme(script, fir
     assert seen.errors == []
 
 
+def test_the_dialog_of_the_search_shows_places_while_one_types(book, visit):
+    seen = visit()
+    page = seen.open(book / "chapters/05_masks.html")
+    page.keyboard.press("Control+K")
+    page.keyboard.type("CUDA out of memory")
+    first = page.locator(".course-found a").first
+    first.wait_for()
+    assert first.inner_text() == "What can I do about CUDA out of memory?"
+    assert page.locator(".course-found a").count() == 5
+    first.click()
+    page.wait_for_url("**/answers.html#what-can-i-do-about-cuda-out-of-memory")
+    assert seen.errors == []
+
+
 def test_search_shows_while_one_types_what_each_place_says(book, visit):
     seen = visit()
     page = seen.open(book / "search.html")

@@ -48,6 +48,7 @@ document.addEventListener("DOMContentLoaded", () => {
   if (terms.length) explainTerms(terms);
   for (const place of document.querySelectorAll("[data-course-translator]")) offerTranslator(place);
   for (const card of document.querySelectorAll(".course-first-exercise")) answerClicks(card);
+  for (const dialog of document.querySelectorAll("#pst-search-dialog")) answerSearch(dialog);
 });
 
 // A page is laid out a section a frame, so that none takes long: what is far from the screen waits for its turn. Blocks
@@ -83,6 +84,35 @@ function menu(words, options) {
   select.append(...options.map(([value, text]) => new Option(text, value)));
   label.append(select);
   return [label, select];
+}
+
+// The search's dialog shows the first places while its reader types; Enter leads to the page that has all of them.
+function answerSearch(dialog) {
+  const form = dialog.querySelector("form"), input = form.elements.q, root = new URL(".", form.action);
+  const list = Object.assign(document.createElement("ul"), { className: "course-found", ariaLabel: "First results" });
+  form.after(list);
+  const load = (name) => new Promise((done) => {
+    const script = Object.assign(document.createElement("script"), { src: new URL(`_static/${name}`, root), onload: done });
+    document.head.append(script);
+  });
+  const item = ({ page, id, title, stands }) => {
+    const link = Object.assign(document.createElement("a"), { textContent: title });
+    link.href = new URL(page + DOCUMENTATION_OPTIONS.LINK_SUFFIX + (id && `#${id}`), root);
+    const made = document.createElement("li");
+    made.append(link, Object.assign(document.createElement("small"), { textContent: stands }));
+    return made;
+  };
+  let known, later;
+  const show = async () => {
+    known ??= load("course-places.js").then(() => load("course-search.js")).then(() => readPlaces(coursePlaces));
+    const places = await known;
+    list.replaceChildren(...(input.value.trim() ? search(input.value, places).found.slice(0, 5) : []).map(item));
+  };
+  input.addEventListener("input", () => {
+    clearTimeout(later);
+    later = setTimeout(show, 150);
+  });
+  list.addEventListener("click", ({ target }) => { if (target.closest("a")) dialog.close(); });
 }
 
 // The catalogue by words, chapter, and kind. What is looked for is unfolded; what does not fit is out of sight.
