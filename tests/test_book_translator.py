@@ -454,6 +454,7 @@ def test_the_front_page_is_without_barrier_on_a_phone(visit):
     translate(page, "소녀가 햄버거를 먹었다")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_label("Did").press("Tab")
+    page.keyboard.press("Tab")  # behind what is said of the model, with its link
     page.keyboard.press("Enter")
     page.get_by_label("Search").select_option("beam of 4")
     page.locator(".course-translator-beams tbody tr").nth(3).wait_for()

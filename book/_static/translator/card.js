@@ -341,8 +341,8 @@ function courseTranslatorCard(place, translator) {
     const letters = known.size ? [] : translator.unknown(typed);
     const notes = known.size ? notesOn(typed, written(), known) : [];
     if (letters.length) notes.push(" No word of its training has ", ...quoted(letters), " in that place: the translation is a guess.");
-    said.replaceChildren(...expected(typed), element("strong", {}, written()), ...verdict(typed), ...notes,
-      ` ${steps.length} tokens in ${seconds.toFixed(2)} seconds on this machine.`,
+    said.replaceChildren(...expected(typed), element("strong", {}, written()), ...verdict(typed),
+      ` ${steps.length} tokens in ${seconds.toFixed(2)} seconds on this machine.`, ...notes,
       marks.length ? ` Left out: ${marks.map((mark) => `“${mark}”`).join(", ")}, never seen in training.` : "");
     said.style.minHeight = "";
     said.ariaBusy = "false";
