@@ -86,15 +86,20 @@ function menu(words, options) {
   return [label, select];
 }
 
+// What a page needs only when its reader asks for it; a page opened from a folder can load scripts alone.
+function loadScript(src) {
+  return new Promise((loaded, failed) => {
+    const script = Object.assign(document.createElement("script"), { src, onload: loaded });
+    script.onerror = () => failed(String(src).split("/").at(-1));
+    document.head.append(script);
+  });
+}
+
 // The search's dialog shows the first places while its reader types; Enter leads to the page that has all of them.
 function answerSearch(dialog) {
   const form = dialog.querySelector("form"), input = form.elements.q, root = new URL(".", form.action);
   const list = Object.assign(document.createElement("ul"), { className: "course-found", ariaLabel: "First results" });
   form.after(list);
-  const load = (name) => new Promise((done) => {
-    const script = Object.assign(document.createElement("script"), { src: new URL(`_static/${name}`, root), onload: done });
-    document.head.append(script);
-  });
   const item = ({ page, id, title, stands }) => {
     const link = Object.assign(document.createElement("a"), { textContent: title });
     link.href = new URL(page + DOCUMENTATION_OPTIONS.LINK_SUFFIX + (id && `#${id}`), root);
@@ -104,7 +109,9 @@ function answerSearch(dialog) {
   };
   let known, later;
   const show = async () => {
-    known ??= load("course-places.js").then(() => load("course-search.js")).then(() => readPlaces(coursePlaces));
+    known ??= loadScript(new URL("_static/course-places.js", root))
+      .then(() => loadScript(new URL("_static/course-search.js", root)))
+      .then(() => readPlaces(coursePlaces));
     const places = await known;
     list.replaceChildren(...(input.value.trim() ? search(input.value, places).found.slice(0, 5) : []).map(item));
   };
@@ -239,16 +246,11 @@ function listMissed(place) {
   place.hidden = !list.childElementCount;
 }
 
-// The translator is more than 1 MB of weights. A page opened from a folder can load scripts alone.
+// The translator is more than 1 MB of weights.
 async function openTranslator(place) {
   const { courseTranslator: folder, script: weights } = place.dataset;
-  const load = (name) => new Promise((loaded, failed) => {
-    const script = Object.assign(document.createElement("script"), { src: `${folder}/${name}`, onload: loaded });
-    script.onerror = () => failed(name);
-    document.head.append(script);
-  });
   try {
-    for (const name of ["model.js", "card.js", weights]) await load(name);
+    for (const name of ["model.js", "card.js", weights]) await loadScript(`${folder}/${name}`);
     const translator = await CourseTranslator.open(courseTranslatorWeights);
     place.querySelector("[role=alert]")?.remove();
     place.querySelector("[data-open]")?.remove();
